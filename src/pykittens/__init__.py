@@ -1,0 +1,34 @@
+"""pykittens: tile kernels for AMD CDNA GPUs in Python, and the machine code they become, run on any computer.
+
+Names are loaded on first use, so that ``import pykittens as pk`` stays fast and a tool that only reads code objects
+never pays for the rest.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+# Public name -> module that defines it. A module mapped to itself is a room of the package (pk.arch).
+_PUBLIC = {
+    "Error": "pykittens.errors",
+    "arch": "pykittens.arch",
+    "errors": "pykittens.errors",
+}
+
+__all__ = ["__version__", *_PUBLIC]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'pykittens' has no attribute {name!r}")
+    module = import_module(_PUBLIC[name])
+    value = module if module.__name__ == f"pykittens.{name}" else getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_PUBLIC})
