@@ -1,0 +1,224 @@
+"""Every instruction is defined once, by one call of `define`: name, encoding, operands, effects, meaning, unit, counter.
+
+A signature names the data types of what an instruction writes and reads, in the order of the assembly text:
+
+    define("VOP2", 1, "v_add_f32", "f32 = f32, f32", lambda a, b: a + b)
+    define("SOP2", 0, "s_add_u32", "u32, scc = u32, u32", lambda a, b: (a + b, carry_out(a, b)))
+
+Tokens: a type of `types.TYPES`; ``2f16`` (packed: the meaning is called once per half, op_sel and op_sel_hi choose the
+halves); ``s:u32`` a scalar operand of a vector instruction; ``mask`` a lane mask operand (SGPR pair; VCC in the short
+encodings; a u1 per lane); and the implicit ones, which have no text of their own: ``scc`` (u1 scalar), ``vcc`` (lane
+mask), ``vccz``, ``exec`` (u64 scalar), ``m0`` (u32), ``mode`` (u32), ``pc`` (u64, address of the next instruction), ``lane`` (lane
+ids, read only) and ``dst`` (the old value of the first destination). The meaning gets the sources in this order as
+`Value`s and returns the destinations, one or a tuple.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from .types import TYPES, Type, u1, u32, u64
+
+ARCHS = ("gfx942", "gfx950")
+
+
+class Unit(Enum):
+    """Where an instruction executes."""
+
+    SALU = "salu"
+    VALU = "valu"
+    TRANS = "trans"
+    MFMA = "mfma"
+    LDS = "lds"
+    VMEM = "vmem"
+    SMEM = "smem"
+    BRANCH = "branch"
+    CONTROL = "control"
+
+
+class Counter(Enum):
+    """The wait counter that an instruction raises; FLAT raises both."""
+
+    VM = "vmcnt"
+    LGKM = "lgkmcnt"
+    BOTH = "vmcnt+lgkmcnt"
+
+
+IMPLICIT: dict[str, Type] = {
+    "scc": u1, "vcc": u1, "vccz": u1, "exec": u64, "m0": u32, "mode": u32, "pc": u64, "lane": u32, "dst": u32,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """One thing that an instruction reads or writes.
+
+    ``type`` is the element type; ``packed`` the number of elements in it (1 or 2); ``scalar`` says that it is one
+    value per wave; ``mask`` that it is a lane mask; ``implicit`` names the register that the text does not.
+    """
+
+    type: Type
+    packed: int = 1
+    scalar: bool = False
+    mask: bool = False
+    implicit: str | None = None
+
+    @property
+    def bits(self) -> int:
+        """Width in the register file: a mask is a 64-bit pair."""
+        return 64 if self.mask else self.type.bits * self.packed
+
+    @property
+    def dwords(self) -> int:
+        return (self.bits + 31) // 32
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What a memory instruction does to memory, per lane (or per wave for scalar loads).
+
+    ``space``: lds, buffer, global, flat, scratch or scalar. ``kind``: load, store, atomic or control (cache upkeep).
+    ``bits`` is one element's size, ``count`` how many; ``stride`` the distance of two-address forms (``read2``) in
+    elements per offset unit, 0 if there is one address. ``signed`` extends small loads; ``half`` is ``lo`` or ``hi``
+    for d16 forms, which keep the other half. ``op`` is the atomic operation (``add``, ``umax``, ``cmpswap``, …) and
+    ``type`` the type it works on. ``to_lds``: the data may go (or always goes) to LDS. ``transpose``: bits per element
+    of a transposing LDS read, else 0.
+    """
+
+    space: str
+    kind: str
+    bits: int = 32
+    count: int = 1
+    stride: int = 0
+    signed: bool = False
+    half: str | None = None
+    op: str | None = None
+    type: Type | None = None
+    to_lds: bool = False
+    transpose: int = 0
+
+    @property
+    def bytes(self) -> int:
+        return self.bits * self.count // 8
+
+
+@dataclass(frozen=True, slots=True)
+class Mfma:
+    """A matrix instruction: shape M x N x K in ``blocks`` blocks, element types by name, passes per chip (4 cycles each).
+
+    ``a`` and ``b`` are ``f16 bf16 f32 xf32 f64 i8 fp8 bf8 f8f6f4``; ``d`` is ``f32``, ``i32`` or ``f64``; ``sparse`` for SMFMAC;
+    ``scaled`` for the form with a scale prefix. ``passes`` maps arch to passes; f8f6f4 passes depend on the formats.
+    """
+
+    m: int
+    n: int
+    k: int
+    blocks: int
+    a: str
+    b: str
+    d: str
+    passes: dict[str, int] = field(hash=False)
+    sparse: bool = False
+    scaled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """One instruction of the ISA, all encodings of it."""
+
+    name: str
+    format: str
+    opcode: int
+    dsts: tuple[Operand, ...]
+    srcs: tuple[Operand, ...]
+    meaning: Callable[..., Any] | None
+    unit: Unit
+    counter: Counter | None = None
+    archs: tuple[str, ...] = ARCHS
+    access: Access | None = None
+    mfma: Mfma | None = None
+    flags: frozenset[str] = frozenset()
+    """``no_exec`` writes all lanes; ``branch``, ``conditional``, ``ends``, ``barrier``, ``waitcnt``, ``nop``: control flow and
+    scheduling; ``approximate`` where silicon's last bits are unknown; ``no_sdwa``, ``no_dpp``, ``no_e64``: encodings
+    that do not exist; ``no_clamp``; ``cmpx``; ``sdst`` writes an SGPR from a vector instruction; ``keeps_denormals``."""
+
+    def has(self, flag: str) -> bool:
+        return flag in self.flags
+
+    @property
+    def explicit_dsts(self) -> tuple[Operand, ...]:
+        return tuple(o for o in self.dsts if o.implicit is None)
+
+    @property
+    def explicit_srcs(self) -> tuple[Operand, ...]:
+        return tuple(o for o in self.srcs if o.implicit is None)
+
+
+DEFINITIONS: dict[str, Definition] = {}
+"""Every instruction by mnemonic (LLVM's, without encoding suffix)."""
+
+BY_OPCODE: dict[tuple[str, int, str], Definition] = {}
+"""(format, opcode, arch) to definition; opcodes as in that format's own short encoding."""
+
+_UNITS = {
+    "SOP1": Unit.SALU, "SOP2": Unit.SALU, "SOPK": Unit.SALU, "SOPC": Unit.SALU, "SOPP": Unit.CONTROL,
+    "SMEM": Unit.SMEM, "VOP1": Unit.VALU, "VOP2": Unit.VALU, "VOPC": Unit.VALU, "VOP3": Unit.VALU,
+    "VOP3P": Unit.VALU, "MFMA": Unit.MFMA, "DS": Unit.LDS, "MUBUF": Unit.VMEM, "FLAT": Unit.VMEM,
+    "GLOBAL": Unit.VMEM, "SCRATCH": Unit.VMEM,
+}  # fmt: skip
+_COUNTERS = {
+    "SMEM": Counter.LGKM, "DS": Counter.LGKM, "MUBUF": Counter.VM, "FLAT": Counter.BOTH,
+    "GLOBAL": Counter.VM, "SCRATCH": Counter.VM,
+}  # fmt: skip
+
+
+def parse_operand(token: str) -> Operand:
+    """One token of a signature (see the module's docstring)."""
+    if token in IMPLICIT:
+        return Operand(IMPLICIT[token], implicit=token, mask=token == "vcc", scalar=token not in ("vcc", "lane", "dst"))
+    if token == "mask":
+        return Operand(u1, mask=True)
+    if token.startswith("s:"):
+        return Operand(TYPES[token[2:]], scalar=True)
+    if token[0] == "2":
+        return Operand(TYPES[token[1:]], packed=2)
+    return Operand(TYPES[token])
+
+
+def parse_signature(signature: str) -> tuple[tuple[Operand, ...], tuple[Operand, ...]]:
+    """``"u32, scc = u32, u32"`` to (destinations, sources)."""
+    left, _, right = signature.partition("=")
+    sides = [[t.strip() for t in side.split(",") if t.strip()] for side in (left, right)]
+    return tuple(map(parse_operand, sides[0])), tuple(map(parse_operand, sides[1]))
+
+
+def define(
+    format: str,
+    opcode: int,
+    name: str,
+    signature: str,
+    meaning: Callable[..., Any] | None = None,
+    *,
+    unit: Unit | None = None,
+    counter: Counter | None = None,
+    archs: Iterable[str] = ARCHS,
+    access: Access | None = None,
+    mfma: Mfma | None = None,
+    flags: str = "",
+) -> Definition:
+    """Add one instruction to the ISA. ``flags`` are space-separated (see `Definition.flags`)."""
+    dsts, srcs = parse_signature(signature)
+    definition = Definition(
+        name, format, opcode, dsts, srcs, meaning, unit or _UNITS[format], counter or _COUNTERS.get(format),
+        tuple(archs), access, mfma, frozenset(flags.split()),
+    )  # fmt: skip
+    if name in DEFINITIONS:
+        raise AssertionError(f"{name} is defined twice")
+    DEFINITIONS[name] = definition
+    for arch in definition.archs:
+        if BY_OPCODE.setdefault((format, opcode, arch), definition) is not definition:
+            raise AssertionError(f"{name} and {BY_OPCODE[format, opcode, arch].name} share opcode {opcode} of {format}")
+    return definition
