@@ -1,0 +1,1 @@
+"""Tests of pykittens; the folders mirror the package."""
