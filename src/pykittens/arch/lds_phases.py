@@ -54,13 +54,13 @@ def access(
 
 
 def phases(text: str) -> Phases:
-    """Phases from lane ranges: ``"0-3,20-23 / 4-7,16-19"`` is two phases of eight lanes."""
+    """Phases from lanes and ranges of them: ``"0-3,20-23 / 4-7,16-19"`` is two phases of eight lanes."""
     return tuple(tuple(lane for span in phase.split(",") for lane in _span(span)) for phase in text.split("/"))
 
 
 def _span(text: str) -> range:
     first, _, last = text.partition("-")
-    return range(int(first), int(last) + 1)
+    return range(int(first), int(last or first) + 1)
 
 
 def consecutive(lanes_per_phase: int, lanes: int = 64) -> Phases:
