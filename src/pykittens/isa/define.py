@@ -8,15 +8,18 @@ A signature names the data types of what an instruction writes and reads, in the
 Tokens: a type of `types.TYPES`; ``2f16`` (packed: the meaning is called once per half, op_sel and op_sel_hi choose the
 halves); ``s:u32`` a scalar operand of a vector instruction; ``mask`` a lane mask operand (SGPR pair; VCC in the short
 encodings; a u1 per lane); and the implicit ones, which have no text of their own: ``scc`` (u1 scalar), ``vcc`` (lane
-mask), ``vccz``, ``exec`` (u64 scalar), ``m0`` (u32), ``mode`` (u32), ``pc`` (u64, address of the next instruction), ``lane`` (lane
-ids, read only) and ``dst`` (the old value of the first destination). The meaning gets the sources in this order as
-`Value`s and returns the destinations, one or a tuple.
+mask), ``vccz``, ``exec`` (u64 scalar), ``m0`` (u32), ``mode`` (u32, the MODE register, a constant of the code being
+translated), ``pc`` (u64, address of the next instruction), ``lane`` (lane ids, read only) and ``dst``/``dst1`` (the old
+value of the first/second destination, of that destination's type). The meaning gets the sources in this order as `Value`s
+and returns the destinations, one or a tuple. ``op_sel`` (bit 3 is the destination's) and ``bitop3`` are modifiers that the
+meaning gets as Python ints; with ``op_sel`` nothing else is chosen by these bits. Where the first destination is not packed, the meaning is called once and
+a packed source is a pair of Values (low, high), as op_sel and op_sel_hi choose them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
@@ -49,7 +52,12 @@ class Counter(Enum):
 
 IMPLICIT: dict[str, Type] = {
     "scc": u1, "vcc": u1, "vccz": u1, "exec": u64, "m0": u32, "mode": u32, "pc": u64, "lane": u32, "dst": u32,
+    "dst1": u32, "op_sel": u32, "bitop3": u32,
 }  # fmt: skip
+
+
+_PER_LANE = ("vcc", "lane", "dst", "dst1")
+_OLD = {"dst": 0, "dst1": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,10 +148,22 @@ class Definition:
     archs: tuple[str, ...] = ARCHS
     access: Access | None = None
     mfma: Mfma | None = None
+    clamped: Callable[..., Any] | None = None
+    """The meaning under the clamp bit, for integers (they saturate); floats are clamped from their result."""
     flags: frozenset[str] = frozenset()
     """``no_exec`` writes all lanes; ``branch``, ``conditional``, ``ends``, ``barrier``, ``waitcnt``, ``nop``: control flow and
     scheduling; ``approximate`` where silicon's last bits are unknown; ``no_sdwa``, ``no_dpp``, ``no_e64``: encodings
-    that do not exist; ``no_clamp``; ``cmpx``; ``sdst`` writes an SGPR from a vector instruction; ``keeps_denormals``."""
+    that do not exist; ``no_clamp``; ``cmpx`` also writes EXEC; ``sdst`` writes an SGPR from a vector instruction.
+
+    Floats: ``keeps_denormals`` ignores MODE's denormal bits; ``flushes_denormals`` flushes f32 ones whatever they say;
+    ``float_modifiers`` lets neg and abs work on sources that are plain bits; ``mix``: a source is an f16 half (chosen by
+    op_sel) where its op_sel_hi is set, else an f32, neg_lo negates and neg_hi takes the absolute value.
+
+    16-bit results: the high half of the destination becomes 0; with ``keeps_high`` op_sel[3] chooses the half that is
+    written and the other one stays; ``hi_half`` always writes the high half and keeps the low one.
+
+    Encodings: ``literal1``/``literal2``: that source (from 0) is always the literal; ``swap``: the second destination stands
+    in the src0 field."""
 
     def has(self, flag: str) -> bool:
         return flag in self.flags
@@ -178,7 +198,7 @@ _COUNTERS = {
 def parse_operand(token: str) -> Operand:
     """One token of a signature (see the module's docstring)."""
     if token in IMPLICIT:
-        return Operand(IMPLICIT[token], implicit=token, mask=token == "vcc", scalar=token not in ("vcc", "lane", "dst"))
+        return Operand(IMPLICIT[token], implicit=token, mask=token == "vcc", scalar=token not in _PER_LANE)
     if token == "mask":
         return Operand(u1, mask=True)
     if token.startswith("s:"):
@@ -192,7 +212,12 @@ def parse_signature(signature: str) -> tuple[tuple[Operand, ...], tuple[Operand,
     """``"u32, scc = u32, u32"`` to (destinations, sources)."""
     left, _, right = signature.partition("=")
     sides = [[t.strip() for t in side.split(",") if t.strip()] for side in (left, right)]
-    return tuple(map(parse_operand, sides[0])), tuple(map(parse_operand, sides[1]))
+    dsts = tuple(map(parse_operand, sides[0]))
+    srcs = [parse_operand(token) for token in sides[1]]
+    for i, source in enumerate(srcs):
+        if source.implicit in _OLD:
+            srcs[i] = replace(dsts[_OLD[source.implicit]], implicit=source.implicit)
+    return dsts, tuple(srcs)
 
 
 def define(
@@ -207,13 +232,14 @@ def define(
     archs: Iterable[str] = ARCHS,
     access: Access | None = None,
     mfma: Mfma | None = None,
+    clamped: Callable[..., Any] | None = None,
     flags: str = "",
 ) -> Definition:
     """Add one instruction to the ISA. ``flags`` are space-separated (see `Definition.flags`)."""
     dsts, srcs = parse_signature(signature)
     definition = Definition(
         name, format, opcode, dsts, srcs, meaning, unit or _UNITS[format], counter or _COUNTERS.get(format),
-        tuple(archs), access, mfma, frozenset(flags.split()),
+        tuple(archs), access, mfma, clamped, frozenset(flags.split()),
     )  # fmt: skip
     if name in DEFINITIONS:
         raise AssertionError(f"{name} is defined twice")
