@@ -162,7 +162,9 @@ class Definition:
     16-bit results: the high half of the destination becomes 0; with ``keeps_high`` op_sel[3] chooses the half that is
     written and the other one stays; ``hi_half`` always writes the high half and keeps the low one.
 
-    Encodings: ``literal1``/``literal2``: that source (from 0) is always the literal; ``swap``: the second destination stands
+    Encodings (by default an instruction with a float operand takes clamp, omod, and neg and abs on its float sources, and
+    an integer one takes clamp if it has ``clamped``): ``no_omod``; ``no_modifiers``: no neg and abs on float sources;
+    ``op_sel``: a VOP3 instruction with op_sel bits; ``literal0``/``literal1``/``literal2``: that source (from 0) is always the literal; ``swap``: the second destination stands
     in the src0 field."""
 
     def has(self, flag: str) -> bool:
