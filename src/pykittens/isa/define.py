@@ -8,12 +8,13 @@ A signature names the data types of what an instruction writes and reads, in the
 Tokens: a type of `types.TYPES`; ``2f16`` (packed: the meaning is called once per half, op_sel and op_sel_hi choose the
 halves); ``s:u32`` a scalar operand of a vector instruction; ``mask`` a lane mask operand (SGPR pair; VCC in the short
 encodings; a u1 per lane); and the implicit ones, which have no text of their own: ``scc`` (u1 scalar), ``vcc`` (lane
-mask), ``vccz``, ``exec`` (u64 scalar), ``m0`` (u32), ``mode`` (u32, the MODE register, a constant of the code being
-translated), ``pc`` (u64, address of the next instruction), ``lane`` (lane ids, read only) and ``dst``/``dst1`` (the old
-value of the first/second destination, of that destination's type). The meaning gets the sources in this order as `Value`s
-and returns the destinations, one or a tuple. ``op_sel`` (bit 3 is the destination's) and ``bitop3`` are modifiers that the
-meaning gets as Python ints; with ``op_sel`` nothing else is chosen by these bits. Where the first destination is not packed, the meaning is called once and
-a packed source is a pair of Values (low, high), as op_sel and op_sel_hi choose them.
+mask), ``vccz``, ``exec`` (u64 scalar), ``m0`` (u32), ``mode`` (u32), ``pc`` (u64, address of the next instruction), ``lane``
+(lane ids, read only) and ``dst``/``dst1`` (the old value of the first/second destination, of that destination's type).
+The meaning gets the sources in this order as `Value`s and returns the destinations, one or a tuple. Where the first
+destination is not packed, the meaning is called once and a packed source is a pair of Values (low, high), as op_sel
+and op_sel_hi choose them. The tokens of `CONSTANTS` give the meaning plain Python values that are fixed for a form of
+the instruction: ``op_sel`` (bit i is source i's, bit 3 the destination's; nothing else is then chosen by these bits),
+``bitop3``, ``ieee`` and ``fp16_ovfl`` (0 or 1, from MODE), ``arch`` (str).
 """
 
 from __future__ import annotations
@@ -52,9 +53,10 @@ class Counter(Enum):
 
 IMPLICIT: dict[str, Type] = {
     "scc": u1, "vcc": u1, "vccz": u1, "exec": u64, "m0": u32, "mode": u32, "pc": u64, "lane": u32, "dst": u32,
-    "dst1": u32, "op_sel": u32, "bitop3": u32,
+    "dst1": u32,
 }  # fmt: skip
-
+CONSTANTS = ("op_sel", "bitop3", "ieee", "fp16_ovfl", "arch")
+"""Tokens of what a meaning gets as Python values: they are no registers."""
 
 _PER_LANE = ("vcc", "lane", "dst", "dst1")
 _OLD = {"dst": 0, "dst1": 1}
@@ -199,6 +201,8 @@ _COUNTERS = {
 
 def parse_operand(token: str) -> Operand:
     """One token of a signature (see the module's docstring)."""
+    if token in CONSTANTS:
+        return Operand(u32, implicit=token, scalar=True)
     if token in IMPLICIT:
         return Operand(IMPLICIT[token], implicit=token, mask=token == "vcc", scalar=token not in _PER_LANE)
     if token == "mask":
