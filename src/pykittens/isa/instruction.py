@@ -25,7 +25,7 @@ class Instruction:
     default, keyed by LLVM's names, and is never written to (decoded instructions share it):
 
     - ``neg abs sext`` (VOP3, SDWA, DPP; ``neg`` of f64 MFMA): a tuple of 0/1, one per explicit source.
-    - ``op_sel``: VOP3: one 0/1 per explicit source, then one for the destination; VOP3P and scaled MFMA: one per source, with
+    - ``op_sel``: VOP3: always four 0/1, of sources 0 to 2 and the destination; VOP3P and scaled MFMA: one per source, with
       ``op_sel_hi`` (default all 1; scaled MFMA all 0), ``neg_lo`` and ``neg_hi``.
     - ``clamp``: True. ``omul``: 2.0, 4.0 or 0.5. ``bitop3``, ``byte_sel``, ``cbsz``, ``abid``, ``blgp``: the field's number.
     - SDWA: ``dst_sel src0_sel src1_sel``: ``BYTE_0``..``BYTE_3 WORD_0 WORD_1 DWORD`` (default); ``dst_unused``: ``UNUSED_PAD`` (default)
