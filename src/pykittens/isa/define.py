@@ -15,6 +15,10 @@ destination is not packed, the meaning is called once and a packed source is a p
 and op_sel_hi choose them. The tokens of `CONSTANTS` give the meaning plain Python values that are fixed for a form of
 the instruction: ``op_sel`` (bit i is source i's, bit 3 the destination's; nothing else is then chosen by these bits),
 ``bitop3``, ``ieee`` and ``fp16_ovfl`` (0 or 1, from MODE), ``arch`` (str).
+
+``simm16`` (i16) and ``gpr_idx`` (u32) are the modifiers of these names as `Value`s, printed at their place in the signature. ``label``
+is the operand of a branch and no value: the meaning does not get it. The meaning of a conditional branch
+returns a u1: whether it is taken.
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
-from .types import TYPES, Type, u1, u32, u64
+from .types import TYPES, Type, i16, label, u1, u32, u64
 
 ARCHS = ("gfx942", "gfx950")
 
@@ -53,7 +57,7 @@ class Counter(Enum):
 
 IMPLICIT: dict[str, Type] = {
     "scc": u1, "vcc": u1, "vccz": u1, "exec": u64, "m0": u32, "mode": u32, "pc": u64, "lane": u32, "dst": u32,
-    "dst1": u32,
+    "dst1": u32, "simm16": i16, "gpr_idx": u32,
 }  # fmt: skip
 CONSTANTS = ("op_sel", "bitop3", "ieee", "fp16_ovfl", "arch")
 """Tokens of what a meaning gets as Python values: they are no registers."""
@@ -90,12 +94,26 @@ class Operand:
 class Access:
     """What a memory instruction does to memory, per lane (or per wave for scalar loads).
 
-    ``space``: lds, buffer, global, flat, scratch or scalar. ``kind``: load, store, atomic or control (cache upkeep).
-    ``bits`` is one element's size, ``count`` how many; ``stride`` the distance of two-address forms (``read2``) in
-    elements per offset unit, 0 if there is one address. ``signed`` extends small loads; ``half`` is ``lo`` or ``hi``
-    for d16 forms, which keep the other half. ``op`` is the atomic operation (``add``, ``umax``, ``cmpswap``, …) and
-    ``type`` the type it works on. ``to_lds``: the data may go (or always goes) to LDS. ``transpose``: bits per element
-    of a transposing LDS read, else 0.
+    ``space``: lds, buffer, global, flat, scratch or scalar. ``kind``: load, store, atomic, control (cache upkeep), clock,
+    or permute (LDS hardware, no memory). ``bits`` is one element's size, ``count`` how many; ``stride`` the distance
+    of two-address forms (``read2``) in elements per offset unit, 0 if there is one address. ``signed`` extends small
+    loads; ``half`` is ``lo`` or ``hi`` for d16 forms: loads keep the other half, stores take that half.
+
+    ``op`` of an atomic, working on ``type``: ``swap cmpswap add sub rsub inc dec and or xor smin umin smax umax`` of integers,
+    ``add min max cmpswap`` of floats (f16 and bf16 with ``count`` 2 are packed), ``mskor wrap condxchg append consume`` of
+    LDS (see ds.py); of control ``inv wb discard probe``; of a clock ``cycles realtime``; of permute ``push pull swizzle``.
+    ``returns`` says where an atomic's old value goes: ``always`` to the destination; ``sc0``: to the destination if sc0 is
+    set (else that operand is None); ``in_place``: over the data operand, from its first register, if sc0 or glc is set.
+
+    ``to_lds``: the archs on which the data goes to LDS, with the modifier ``lds`` or, if there is no destination, always.
+    ``m0``: the address includes M0. ``transpose``: bits per element of a transposing LDS read, else 0. ``formatted``:
+    elements are converted by the format in the descriptor (MTBUF: in the instruction). ``roles`` names the explicit
+    sources in order:
+
+    - DS ``addr data0 data1``. MUBUF, MTBUF ``vdata vaddr srsrc soffset``; ``vaddr`` is None, index, offset, or index then
+      offset, as ``idxen`` and ``offen`` say.
+    - FLAT, GLOBAL, SCRATCH ``addr data saddr``; GLOBAL's ``addr`` has 64 bits, or 32 and is unsigned if there is a ``saddr``.
+    - SMEM ``sdata sbase soffset``; ``soffset`` is a register or None, beside the modifier ``offset``; ``probe`` is a number.
     """
 
     space: str
@@ -107,8 +125,12 @@ class Access:
     half: str | None = None
     op: str | None = None
     type: Type | None = None
-    to_lds: bool = False
+    returns: str | None = None
+    to_lds: tuple[str, ...] = ()
+    m0: bool = False
     transpose: int = 0
+    formatted: bool = False
+    roles: tuple[str, ...] = ()
 
     @property
     def bytes(self) -> int:
@@ -153,8 +175,15 @@ class Definition:
     clamped: Callable[..., Any] | None = None
     """The meaning under the clamp bit, for integers (they saturate); floats are clamped from their result."""
     flags: frozenset[str] = frozenset()
-    """``no_exec`` writes all lanes; ``branch``, ``conditional``, ``ends``, ``barrier``, ``waitcnt``, ``nop``: control flow and
-    scheduling; ``approximate`` where silicon's last bits are unknown; ``no_sdwa``, ``no_dpp``, ``no_e64``: encodings
+    """Scalar: ``branch`` sets the pc, to its label or with ``indirect`` to its u64 source; ``conditional``: if the meaning
+    says so; ``call`` saves the next pc in its destination; ``getpc`` only reads it. ``ends`` (the wave), ``barrier``,
+    ``waitcnt``, ``nop``, ``sleep``, ``priority``, ``halt``, ``message``, ``trap``: what the names say, by ``simm16``. ``hint`` changes
+    no result. ``hwreg_read``, ``hwreg_write``: a field of a hardware register, named by ``simm16``. ``gpr_idx``, ``vskip``: writes
+    that bit of MODE. ``literal``: the last source is always a 32-bit literal. ``relative_src``, ``relative_dst``: M0 is added to
+    that register's number. ``unsupported_in_sim``: decodes, but means nothing without the rest of a GPU.
+
+    Vector: ``no_exec`` writes all lanes; ``lane_permute``: lanes exchange data without memory, though by LDS hardware;
+    ``approximate`` where silicon's last bits are unknown; ``no_sdwa``, ``no_dpp``, ``no_e64``: encodings
     that do not exist; ``no_clamp``; ``cmpx`` also writes EXEC; ``sdst`` writes an SGPR from a vector instruction.
 
     Floats: ``keeps_denormals`` ignores MODE's denormal bits; ``flushes_denormals`` flushes f32 ones whatever they say;
@@ -190,12 +219,12 @@ BY_OPCODE: dict[tuple[str, int, str], Definition] = {}
 _UNITS = {
     "SOP1": Unit.SALU, "SOP2": Unit.SALU, "SOPK": Unit.SALU, "SOPC": Unit.SALU, "SOPP": Unit.CONTROL,
     "SMEM": Unit.SMEM, "VOP1": Unit.VALU, "VOP2": Unit.VALU, "VOPC": Unit.VALU, "VOP3": Unit.VALU,
-    "VOP3P": Unit.VALU, "MFMA": Unit.MFMA, "DS": Unit.LDS, "MUBUF": Unit.VMEM, "FLAT": Unit.VMEM,
-    "GLOBAL": Unit.VMEM, "SCRATCH": Unit.VMEM,
+    "VOP3P": Unit.VALU, "MFMA": Unit.MFMA, "DS": Unit.LDS, "MUBUF": Unit.VMEM, "MTBUF": Unit.VMEM,
+    "FLAT": Unit.VMEM, "GLOBAL": Unit.VMEM, "SCRATCH": Unit.VMEM,
 }  # fmt: skip
 _COUNTERS = {
-    "SMEM": Counter.LGKM, "DS": Counter.LGKM, "MUBUF": Counter.VM, "FLAT": Counter.BOTH,
-    "GLOBAL": Counter.VM, "SCRATCH": Counter.VM,
+    "SMEM": Counter.LGKM, "DS": Counter.LGKM, "MUBUF": Counter.VM, "MTBUF": Counter.VM,
+    "FLAT": Counter.BOTH, "GLOBAL": Counter.VM, "SCRATCH": Counter.VM,
 }  # fmt: skip
 
 
@@ -207,6 +236,8 @@ def parse_operand(token: str) -> Operand:
         return Operand(IMPLICIT[token], implicit=token, mask=token == "vcc", scalar=token not in _PER_LANE)
     if token == "mask":
         return Operand(u1, mask=True)
+    if token == label.name:
+        return Operand(label, scalar=True)
     if token.startswith("s:"):
         return Operand(TYPES[token[2:]], scalar=True)
     if token[0] == "2":

@@ -39,10 +39,12 @@ f16 = Type("f16", "f", 16)
 bf16 = Type("bf16", "f", 16)
 f32 = Type("f32", "f", 32)
 f64 = Type("f64", "f", 64)
+label = Type("label", "u", 64)
+"""The target of a branch, an address that only the program counter sees."""
 
-TYPES: dict[str, Type] = {
-    t.name: t for t in (u1, u8, i8, u16, i16, u32, i32, u64, i64, u128, f16, bf16, f32, f64)
-} | {f"b{n}": Type(f"b{n}", "u", n) for n in (8, 16, 32, 64, 96, 128, 160, 192, 256, 512, 1024)}
+TYPES: dict[str, Type] = {t.name: t for t in (u1, u8, i8, u16, i16, u32, i32, u64, i64, u128, f16, bf16, f32, f64)} | {
+    f"b{n}": Type(f"b{n}", "u", n) for n in (8, 16, 32, 64, 96, 128, 160, 192, 256, 512, 1024)
+}
 """Every type by name. ``b32`` and its like are untyped bits: no float modifiers, unsigned arithmetic."""
 
 UNSIGNED = {8: u8, 16: u16, 32: u32, 64: u64, 128: u128}
