@@ -1,0 +1,1 @@
+"""Machine programs and the bytes they become: assembling to code objects, and reading code objects back."""
