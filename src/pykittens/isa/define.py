@@ -96,26 +96,29 @@ class Operand:
 class Access:
     """What a memory instruction does to memory, per lane (or per wave for scalar loads).
 
-    ``space``: lds, buffer, global, flat, scratch or scalar. ``kind``: load, store, atomic, control (cache upkeep), clock,
-    or permute (LDS hardware, no memory). ``bits`` is one element's size, ``count`` how many; ``stride`` the distance
-    of two-address forms (``read2``) in elements per offset unit, 0 if there is one address. ``signed`` extends small
-    loads; ``half`` is ``lo`` or ``hi`` for d16 forms: loads keep the other half, stores take that half.
+    ``space``: lds, buffer, global, flat, scratch, scalar, or gws (global wave sync). ``kind``: load, store, atomic,
+    control (cache upkeep), clock, or permute (LDS hardware, no memory). ``bits`` is one element's size, ``count`` how
+    many; ``stride`` the distance of two-address forms (``read2``) in elements per offset unit, 0 if there is one
+    address. ``signed`` extends small loads; ``half`` is ``lo`` or ``hi`` for d16 forms: loads keep the other half,
+    stores take that half.
 
-    ``op`` of an atomic, working on ``type``: ``swap cmpswap add sub rsub inc dec and or xor smin umin smax umax`` of integers,
-    ``add min max cmpswap`` of floats (f16 and bf16 with ``count`` 2 are packed), ``mskor wrap condxchg append consume`` of
-    LDS (see ds.py); of control ``inv wb discard probe``; of a clock ``cycles realtime``; of permute ``push pull swizzle``.
-    ``returns`` says where an atomic's old value goes: ``always`` to the destination; ``sc0``: to the destination if sc0 is
-    set (else that operand is None); ``in_place``: over the data operand, from its first register, if sc0 or glc is set.
+    ``op`` of an atomic, working on ``type``: ``swap cmpswap add sub rsub inc dec and or xor smin umin smax umax`` of
+    integers, ``add min max cmpswap`` of floats (f16 and bf16 with ``count`` 2 are packed), ``mskor wrap condxchg append
+    consume`` of LDS (atomics.py and ds.py say what each does); of control ``inv wb discard probe``; of a clock ``cycles
+    realtime``; of permute ``push pull swizzle``. ``returns`` says where an atomic's old value goes: ``always`` to the
+    destination; ``sc0``: to the destination if sc0 is set (else that operand is None); ``in_place``: over the data
+    operand, from its first register, if sc0 (SMEM: glc) is set.
 
-    ``to_lds``: the archs on which the data goes to LDS, with the modifier ``lds`` or, if there is no destination, always.
-    ``m0``: the address includes M0. ``transpose``: bits per element of a transposing LDS read, else 0. ``formatted``:
-    elements are converted by the format in the descriptor (MTBUF: in the instruction). ``roles`` names the explicit
-    sources in order:
+    ``to_lds``: the archs on which the data goes to LDS: always, if there is no destination, or with the modifier ``lds``
+    (the destination is then None). ``m0``: the address includes M0. ``transpose``: bits per element of a transposing LDS
+    read, else 0. ``formatted``: elements are converted by the format in the descriptor (MTBUF: in the instruction).
+    ``soffset_scale``: bytes per unit of a scalar access's ``soffset``. ``roles`` names the explicit sources in order:
 
-    - DS ``addr data0 data1``. MUBUF, MTBUF ``vdata vaddr srsrc soffset``; ``vaddr`` is None, index, offset, or index then
-      offset, as ``idxen`` and ``offen`` say.
-    - FLAT, GLOBAL, SCRATCH ``addr data saddr``; GLOBAL's ``addr`` has 64 bits, or 32 and is unsigned if there is a ``saddr``.
-    - SMEM ``sdata sbase soffset``; ``soffset`` is a register or None, beside the modifier ``offset``; ``probe`` is a number.
+    - DS ``addr data0 data1``. MUBUF, MTBUF ``vdata vaddr srsrc soffset``; ``vaddr`` is None, index, offset, or index
+      then offset, as ``idxen`` and ``offen`` say.
+    - FLAT, GLOBAL, SCRATCH ``addr data saddr``; GLOBAL's ``addr`` has 64 bits, or 32 unsigned ones beside a ``saddr``.
+    - SMEM ``sdata sbase soffset``; ``sbase`` has 64 bits, or is a 128-bit buffer descriptor; ``soffset`` is a register
+      or None, beside the modifier ``offset``; ``probe`` is a number.
     """
 
     space: str
@@ -132,6 +135,7 @@ class Access:
     m0: bool = False
     transpose: int = 0
     formatted: bool = False
+    soffset_scale: int = 1
     roles: tuple[str, ...] = ()
 
     @property
@@ -144,7 +148,8 @@ class Mfma:
     """A matrix instruction: shape M x N x K in ``blocks`` blocks, element types by name, passes per chip (4 cycles each).
 
     ``a`` and ``b`` are ``f16 bf16 f32 xf32 f64 i8 fp8 bf8 f8f6f4``; ``d`` is ``f32``, ``i32`` or ``f64``; ``sparse`` for SMFMAC;
-    ``scaled`` for the form with a scale prefix. ``passes`` maps arch to passes; f8f6f4 passes depend on the formats.
+    ``scaled`` for the 16-byte form with a scale prefix, whose opcode is the second half's plus `mfma.SCALED`. ``passes`` maps
+    arch to passes; passes and operand widths of f8f6f4 depend on the formats (`mfma.passes`, `mfma.operand_registers`).
     """
 
     m: int
@@ -177,12 +182,13 @@ class Definition:
     clamped: Callable[..., Any] | None = None
     """The meaning under the clamp bit, for integers (they saturate); floats are clamped from their result."""
     flags: frozenset[str] = frozenset()
-    """Scalar: ``branch`` sets the pc, to its label or with ``indirect`` to its u64 source; ``conditional``: if the meaning
-    says so; ``call`` saves the next pc in its destination; ``getpc`` only reads it. ``ends`` (the wave), ``barrier``,
-    ``waitcnt``, ``nop``, ``sleep``, ``priority``, ``halt``, ``message``, ``trap``: what the names say, by ``simm16``. ``hint`` changes
-    no result. ``hwreg_read``, ``hwreg_write``: a field of a hardware register, named by ``simm16``. ``gpr_idx``, ``vskip``: writes
-    that bit of MODE. ``literal``: the last source is always a 32-bit literal. ``relative_src``, ``relative_dst``: M0 is added to
-    that register's number. ``unsupported_in_sim``: decodes, but means nothing without the rest of a GPU.
+    """Scalar: ``branch`` sets the pc, to its label or with ``indirect`` to its u64 source; ``conditional``: if the
+    meaning says so; ``call`` saves the next pc in its destination; ``getpc`` only reads it. ``ends`` (the wave),
+    ``barrier``, ``waitcnt``, ``nop``, ``sleep``, ``priority``, ``halt``, ``message``, ``trap``: what the names say, by
+    ``simm16``. ``hint`` changes no result. ``hwreg_read``, ``hwreg_write``: a field of a hardware register, named by
+    ``simm16``. ``gpr_idx``, ``vskip``: writes that bit of MODE. ``literal``: the last source is always a 32-bit literal.
+    ``relative_src``, ``relative_dst``: moves the source to the destination, M0 added to that register's number.
+    ``unsupported_in_sim``: decodes, but means nothing without the rest of a GPU.
 
     Vector: ``no_exec`` writes all lanes; ``lane_permute``: lanes exchange data without memory, though by LDS hardware;
     ``approximate`` where silicon's last bits are unknown; ``no_sdwa``, ``no_dpp``, ``no_e64``: encodings
