@@ -16,9 +16,9 @@ and op_sel_hi choose them. The tokens of `CONSTANTS` give the meaning plain Pyth
 the instruction: ``op_sel`` (bit i is source i's, bit 3 the destination's; nothing else is then chosen by these bits),
 ``bitop3``, ``ieee`` and ``fp16_ovfl`` (0 or 1, from MODE), ``arch`` (str).
 
-``simm16`` (i16) and ``gpr_idx`` (u32) are the modifiers of these names as `Value`s, printed at their place in the signature. ``label``
-is the operand of a branch and no value: the meaning does not get it. The meaning of a conditional branch
-returns a u1: whether it is taken.
+``simm16`` (i16) and ``gpr_idx`` (u32) are the modifiers of these names as `Value`s, printed at their place in the
+signature. ``label`` is the operand of a branch and no value: the meaning does not get it. The meaning of a conditional
+branch returns a u1: whether it is taken.
 """
 
 from __future__ import annotations
@@ -109,10 +109,11 @@ class Access:
     destination; ``sc0``: to the destination if sc0 is set (else that operand is None); ``in_place``: over the data
     operand, from its first register, if sc0 (SMEM: glc) is set.
 
-    ``to_lds``: the archs on which the data goes to LDS: always, if there is no destination, or with the modifier ``lds``
-    (the destination is then None). ``m0``: the address includes M0. ``transpose``: bits per element of a transposing LDS
-    read, else 0. ``formatted``: elements are converted by the format in the descriptor (MTBUF: in the instruction).
-    ``soffset_scale``: bytes per unit of a scalar access's ``soffset``. ``roles`` names the explicit sources in order:
+    ``to_lds``: the archs on which the data goes to LDS: always, if there is no destination, or with the modifier
+    ``lds`` (the destination is then None). ``m0``: the address includes M0. ``transpose``: bits per element of a
+    transposing LDS read, else 0. ``formatted``: elements are converted by the format in the descriptor (MTBUF: in the
+    instruction). ``soffset_scale``: bytes per unit of a scalar access's ``soffset``. ``roles`` names the explicit
+    sources in order:
 
     - DS ``addr data0 data1``. MUBUF, MTBUF ``vdata vaddr srsrc soffset``; ``vaddr`` is None, index, offset, or index
       then offset, as ``idxen`` and ``offen`` say.
@@ -186,9 +187,9 @@ class Definition:
     meaning says so; ``call`` saves the next pc in its destination; ``getpc`` only reads it. ``ends`` (the wave),
     ``barrier``, ``waitcnt``, ``nop``, ``sleep``, ``priority``, ``halt``, ``message``, ``trap``: what the names say, by
     ``simm16``. ``hint`` changes no result. ``hwreg_read``, ``hwreg_write``: a field of a hardware register, named by
-    ``simm16``. ``gpr_idx``, ``vskip``: writes that bit of MODE. ``literal``: the last source is always a 32-bit literal.
-    ``relative_src``, ``relative_dst``: moves the source to the destination, M0 added to that register's number.
-    ``unsupported_in_sim``: decodes, but means nothing without the rest of a GPU.
+    ``simm16``. ``gpr_idx``, ``vskip``: writes that bit of MODE. ``literal``: the last source is always a 32-bit
+    literal. ``relative_src``, ``relative_dst``: moves the source to the destination, M0 added to that register's
+    number. ``unsupported_in_sim``: decodes, but means nothing without the rest of a GPU.
 
     Vector: ``no_exec`` writes all lanes; ``lane_permute``: lanes exchange data without memory, though by LDS hardware;
     ``approximate`` where silicon's last bits are unknown; ``no_sdwa``, ``no_dpp``, ``no_e64``: encodings
