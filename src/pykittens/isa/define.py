@@ -6,7 +6,7 @@ A signature names the data types of what an instruction writes and reads, in the
     define("SOP2", 0, "s_add_u32", "u32, scc = u32, u32", lambda a, b: (a + b, carry_out(a, b)))
 
 Tokens: a type of `types.TYPES`; ``2f16`` (packed: the meaning is called once per half, op_sel and op_sel_hi choose the
-halves); ``s:u32`` a scalar operand of a vector instruction; ``a:u32`` an accumulation register; ``mask`` a lane mask operand (SGPR pair; VCC in the short
+halves); ``s:u32`` a scalar operand of a vector instruction; ``mask`` a lane mask operand (SGPR pair; VCC in the short
 encodings; a u1 per lane); and the implicit ones, which have no text of their own: ``scc`` (u1 scalar), ``vcc`` (lane
 mask), ``vccz``, ``exec`` (u64 scalar), ``m0`` (u32), ``mode`` (u32), ``pc`` (u64, address of the next instruction), ``lane``
 (lane ids, read only) and ``dst``/``dst1`` (the old value of the first/second destination, of that destination's type).
@@ -71,8 +71,7 @@ class Operand:
     """One thing that an instruction reads or writes.
 
     ``type`` is the element type; ``packed`` the number of elements in it (1 or 2); ``scalar`` says that it is one
-    value per wave; ``mask`` that it is a lane mask; ``acc`` that it is an accumulation register; ``implicit`` names the
-    register that the text does not.
+    value per wave; ``mask`` that it is a lane mask; ``implicit`` names the register that the text does not.
     """
 
     type: Type
@@ -80,7 +79,6 @@ class Operand:
     scalar: bool = False
     mask: bool = False
     implicit: str | None = None
-    acc: bool = False
 
     @property
     def bits(self) -> int:
@@ -205,7 +203,7 @@ class Definition:
     Encodings (by default an instruction with a float operand takes clamp, omod, and neg and abs on its float sources, and
     an integer one takes clamp if it has ``clamped``): ``no_omod``; ``no_modifiers``: no neg and abs on float sources;
     ``op_sel``: a VOP3 instruction with op_sel bits; ``literal0``/``literal1``/``literal2``: that source (from 0) is always the literal; ``swap``: the second destination stands
-    in the src0 field."""
+    in the src0 field; ``acc_dst``, ``acc_src``: that operand is an accumulation register."""
 
     def has(self, flag: str) -> bool:
         return flag in self.flags
@@ -249,8 +247,6 @@ def parse_operand(token: str) -> Operand:
         return Operand(label, scalar=True)
     if token.startswith("s:"):
         return Operand(TYPES[token[2:]], scalar=True)
-    if token.startswith("a:"):
-        return Operand(TYPES[token[2:]], acc=True)
     if token[0] == "2":
         return Operand(TYPES[token[1:]], packed=2)
     return Operand(TYPES[token])
