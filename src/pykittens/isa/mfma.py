@@ -1,10 +1,10 @@
 """The matrix instructions: every MFMA and SMFMAC of gfx942 and gfx950, as loops over a table of shapes.
 
-D = A B + C for ``blocks`` independent blocks; SMFMAC accumulates into D and reads the positions of A's non-zeros instead
-of C. Opcodes and names as LLVM has them; passes (of 4 cycles) from the ISA manuals and LLVM's scheduling model.
+D = A B + C for ``blocks`` independent blocks; SMFMAC accumulates into D and, instead of C, reads where A's non-zeros
+are. Opcodes and names as LLVM has them; passes (of 4 cycles) from the ISA manuals and LLVM's scheduling model.
 
-How wide A and B of the f8f6f4 instructions are depends on ``cbsz`` and ``blgp``, which name their formats: the definition
-has the widest (8 registers), `operand_registers` the real one.
+How wide A and B of the f8f6f4 instructions are depends on ``cbsz`` and ``blgp``, which name their formats: the
+definition has the widest (8 registers), `operand_registers` the real one.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def element_formats(definition: Definition, modifiers: Mapping[str, object], arc
 
 
 def element_bits(definition: Definition, modifiers: Mapping[str, object]) -> tuple[int, int]:
-    """Bits of an element of A and of B; f8f6f4 formats that do not exist (5 to 7) count as 8 bits, as LLVM reads them."""
+    """Bits of an element of A and of B; f8f6f4 formats that do not exist (5 to 7) have 8, as LLVM reads them."""
     shape = definition.mfma
     if shape is None:
         raise AssertionError(f"{definition.name} is no matrix instruction")
