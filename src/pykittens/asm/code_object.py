@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
@@ -55,7 +55,7 @@ class TextSection:
 
     name: str
     address: int
-    data: bytes
+    data: bytes = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class CodeObject:
     symbols: tuple[Symbol, ...]
     relocations: tuple[Relocation, ...]
     metadata: Metadata | None
-    data: bytes
+    data: bytes = field(repr=False)
     where: str | None = None
 
     def kernel(self, name: str | None = None) -> Kernel:

@@ -6,7 +6,7 @@ damaged file is an error that names the place, and neither a loop without end no
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -51,7 +51,7 @@ class Segment:
 
     address: int
     memory_size: int
-    data: bytes
+    data: bytes = field(repr=False)
     writable: bool
     executable: bool
 

@@ -18,6 +18,9 @@ from pykittens.errors import BuildError
 _CODE_OBJECT_VERSION = 5
 _KERNARG_ALIGN = 8
 
+# The private segment of a wave is at most 8191 KiB: 13 bits of 1,024 bytes in COMPUTE_TMPRING_SIZE (llvm).
+_MAX_SCRATCH = 8191 * 1024 // 64
+
 # VCC, FLAT_SCRATCH and XNACK_MASK, which the assembler adds to the SGPRs that a kernel names (llvm).
 _EXTRA_SGPRS = 6
 
@@ -82,7 +85,8 @@ def render_kernel(
     accum_offset = max(chip.accum_offset_min, -(-vgprs // chip.accum_offset_granule) * chip.accum_offset_granule)
     total_vgprs = accum_offset + agprs if agprs else vgprs
     _check_name(name)
-    _check_limits(chip, name, vgprs, agprs, total_vgprs, sgprs, lds_bytes, max_workgroup_size)
+    _check_limits(chip, name, vgprs, agprs, sgprs, lds_bytes, scratch_bytes, max_workgroup_size)
+    _check_occupancy(chip, name, total_vgprs, max_workgroup_size)
     _check_dimensions(name, workgroup_id_dimensions, workitem_id_dimensions)
     _check_arguments(name, args, kernarg_size)
     target = f"amdgcn-amd-amdhsa--{arch}"
@@ -150,24 +154,30 @@ def _check_name(name: str) -> None:
 
 
 def _check_limits(
-    chip: Arch, name: str, vgprs: int, agprs: int, total: int, sgprs: int, lds_bytes: int, workgroup_size: int
+    chip: Arch, name: str, vgprs: int, agprs: int, sgprs: int, lds_bytes: int, scratch_bytes: int, workgroup_size: int
 ) -> None:
-    waves = -(-workgroup_size // chip.wave_size)
-    waves_per_simd = -(-waves // chip.simds_per_cu)
     limits = [
         ("VGPRs", vgprs, 0, chip.max_vgprs),
         ("AGPRs", agprs, 0, chip.max_vgprs),
         ("SGPRs", sgprs, 0, chip.max_sgprs),
         ("bytes of LDS", lds_bytes, 0, chip.max_lds_per_workgroup),
+        ("bytes of scratch a work-item", scratch_bytes, 0, _MAX_SCRATCH),
         ("work-items a workgroup", workgroup_size, 1, chip.max_workgroup_size),
     ]
     for what, value, low, high in limits:
         if not low <= value <= high:
-            message = f"kernel {name} wants {value} {what}; {chip.name} has {low} to {high}"
-            raise BuildError("chip-limit", message)
-    if waves_per_simd > chip.waves_for_vgprs(total):
+            raise BuildError("chip-limit", f"kernel {name} wants {value} {what}; {chip.name} has {low} to {high}")
+
+
+def _check_occupancy(chip: Arch, name: str, registers: int, workgroup_size: int) -> None:
+    """A workgroup runs on one CU: the registers of all its waves must fit there at once."""
+    waves = -(-workgroup_size // chip.wave_size)
+    waves_per_simd = -(-waves // chip.simds_per_cu)
+    if waves_per_simd > chip.waves_for_vgprs(registers):
         room = chip.vgprs // waves_per_simd // chip.vgpr_granule * chip.vgpr_granule
-        message = f"kernel {name} wants {total} registers a lane (v and a together) in workgroups of {workgroup_size}"
+        message = (
+            f"kernel {name} wants {registers} registers a lane (v and a together) in workgroups of {workgroup_size}"
+        )
         fix = f"use at most {room}, or workgroups of fewer waves than {waves}"
         raise BuildError("chip-limit", f"{message} work-items; {chip.name} has room for {room} then", fix=fix)
 
