@@ -1,20 +1,21 @@
-"""Every instruction is defined once, by one call of `define`: name, encoding, operands, effects, meaning, unit, counter.
+"""Every instruction is defined once, by one call of `define`: name, encoding, operands, effects, meaning, unit.
 
 A signature names the data types of what an instruction writes and reads, in the order of the assembly text:
 
     define("VOP2", 1, "v_add_f32", "f32 = f32, f32", lambda a, b: a + b)
-    define("SOP2", 0, "s_add_u32", "u32, scc = u32, u32", lambda a, b: (a + b, carry_out(a, b)))
+    define("SOP2", 0, "s_add_u32", "u32, scc = u32, u32", add_carry)
 
-Tokens: a type of `types.TYPES`; ``2f16`` (packed: the meaning is called once per half, op_sel and op_sel_hi choose the
-halves); ``s:u32`` a scalar operand of a vector instruction; ``mask`` a lane mask operand (SGPR pair; VCC in the short
-encodings; a u1 per lane); and the implicit ones, which have no text of their own: ``scc`` (u1 scalar), ``vcc`` (lane
-mask), ``vccz``, ``exec`` (u64 scalar), ``m0`` (u32), ``mode`` (u32), ``pc`` (u64, address of the next instruction), ``lane``
-(lane ids, read only) and ``dst``/``dst1`` (the old value of the first/second destination, of that destination's type).
-The meaning gets the sources in this order as `Value`s and returns the destinations, one or a tuple. Where the first
-destination is not packed, the meaning is called once and a packed source is a pair of Values (low, high), as op_sel
-and op_sel_hi choose them. The tokens of `CONSTANTS` give the meaning plain Python values that are fixed for a form of
-the instruction: ``op_sel`` (bit i is source i's, bit 3 the destination's; nothing else is then chosen by these bits),
-``bitop3``, ``ieee`` and ``fp16_ovfl`` (0 or 1, from MODE), ``arch`` (str).
+Tokens: a type of `types.TYPES`; ``2f16`` (packed: the meaning is called once per half, op_sel and op_sel_hi choose
+the halves); ``s:u32`` a scalar operand of a vector instruction; ``mask`` a lane mask operand (SGPR pair; VCC in the
+short encodings; a u1 per lane); and the implicit ones, which have no text of their own: ``scc`` (u1 scalar),
+``vcc`` (lane mask), ``vccz``, ``exec`` (u64 scalar), ``m0`` (u32), ``mode`` (u32), ``pc`` (u64, address of the next
+instruction), ``lane`` (lane ids, read only) and ``dst``/``dst1`` (the old value of the first/second destination, of
+that destination's type). The meaning gets the sources in this order as `Value`s and returns the destinations, one
+or a tuple. Where the first destination is not packed, the meaning is called once and a packed source is a pair of
+Values (low, high), as op_sel and op_sel_hi choose them. The tokens of `CONSTANTS` give the meaning plain Python
+values that are fixed for a form of the instruction: ``op_sel`` (bit i is source i's, bit 3 the destination's;
+nothing else is then chosen by these bits), ``bitop3``, ``ieee`` and ``fp16_ovfl`` (0 or 1, from MODE), ``arch``
+(str).
 
 ``simm16`` (i16) and ``gpr_idx`` (u32) are the modifiers of these names as `Value`s, printed at their place in the
 signature. ``label`` is the operand of a branch and no value: the meaning does not get it. The meaning of a conditional
@@ -100,12 +101,12 @@ class Access:
     address. ``signed`` extends small loads; ``half`` is ``lo`` or ``hi`` for d16 forms: loads keep the other half,
     stores take that half.
 
-    ``op`` of an atomic, working on ``type``: ``swap cmpswap add sub rsub inc dec and or xor smin umin smax umax`` of
-    integers, ``add min max cmpswap`` of floats (f16 and bf16 with ``count`` 2 are packed), ``mskor wrap condxchg append
-    consume`` of LDS (atomics.py and ds.py say what each does); of control ``inv wb discard probe``; of a clock ``cycles
-    realtime``; of permute ``push pull swizzle``. ``returns`` says where an atomic's old value goes: ``always`` to the
-    destination; ``sc0``: to the destination if sc0 is set (else that operand is None); ``in_place``: over the data
-    operand, from its first register, if sc0 (SMEM: glc) is set.
+    ``op`` of an atomic, working on ``type``: ``swap cmpswap add sub rsub inc dec and or xor smin umin smax umax``
+    of integers, ``add min max cmpswap`` of floats (f16 and bf16 with ``count`` 2 are packed), ``mskor wrap condxchg
+    append consume`` of LDS (atomics.py and ds.py say what each does); of control ``inv wb discard probe``; of a
+    clock ``cycles realtime``; of permute ``push pull swizzle``. ``returns`` says where an atomic's old value goes:
+    ``always`` to the destination; ``sc0``: to the destination if sc0 is set (else that operand is None);
+    ``in_place``: over the data operand, from its first register, if sc0 (SMEM: glc) is set.
 
     ``to_lds``: the archs on which the data goes to LDS: always, if there is no destination, or with the modifier
     ``lds`` (the destination is then None). ``m0``: the address includes M0. ``transpose``: bits per element of a
@@ -144,11 +145,12 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Mfma:
-    """A matrix instruction: shape M x N x K in ``blocks`` blocks, element types by name, passes per chip (4 cycles each).
+    """A matrix instruction: shape M x N x K in ``blocks`` blocks, element types by name, passes (4 cycles each).
 
-    ``a`` and ``b`` are ``f16 bf16 f32 xf32 f64 i8 fp8 bf8 f8f6f4``; ``d`` is ``f32``, ``i32`` or ``f64``; ``sparse`` for SMFMAC;
-    ``scaled`` for the 16-byte form with a scale prefix, whose opcode is the second half's plus `mfma.SCALED`. ``passes`` maps
-    arch to passes; passes and operand widths of f8f6f4 depend on the formats (`mfma.passes`, `mfma.operand_registers`).
+    ``a`` and ``b`` are ``f16 bf16 f32 xf32 f64 i8 fp8 bf8 f8f6f4``; ``d`` is ``f32``, ``i32`` or ``f64``;
+    ``sparse`` for SMFMAC; ``scaled`` for the 16-byte form with a scale prefix, whose opcode is the second half's
+    plus `mfma.SCALED`. ``passes`` maps arch to passes; passes and operand widths of f8f6f4 depend on the formats
+    (`mfma.passes`, `mfma.operand_registers`).
     """
 
     m: int
@@ -183,27 +185,29 @@ class Definition:
     flags: frozenset[str] = frozenset()
     """Scalar: ``branch`` sets the pc, to its label or with ``indirect`` to its u64 source; ``conditional``: if the
     meaning says so; ``call`` saves the next pc in its destination; ``getpc`` only reads it. ``ends`` (the wave),
-    ``barrier``, ``waitcnt``, ``nop``, ``sleep``, ``priority``, ``halt``, ``message``, ``trap``: what the names say, by
-    ``simm16``. ``hint`` changes no result. ``hwreg_read``, ``hwreg_write``: a field of a hardware register, named by
-    ``simm16``. ``gpr_idx``, ``vskip``: writes that bit of MODE. ``literal``: the last source is always a 32-bit
-    literal. ``relative_src``, ``relative_dst``: moves the source to the destination, M0 added to that register's
-    number. ``unsupported_in_sim``: decodes, but means nothing without the rest of a GPU.
+    ``barrier``, ``waitcnt``, ``nop``, ``sleep``, ``priority``, ``halt``, ``message``, ``trap``: what the names say,
+    by ``simm16``. ``hint`` changes no result. ``hwreg_read``, ``hwreg_write``: a field of a hardware register,
+    named by ``simm16``. ``gpr_idx``: sets GPR_IDX_EN (MODE bit 27) or what it acts on (M0[15:12]); ``vskip``: VSKIP
+    (bit 28). ``literal``: the last source is always a 32-bit literal. ``relative_src``, ``relative_dst``: moves the
+    source to the destination, M0 added to that register's number. ``unsupported_in_sim``: decodes, but means
+    nothing without the rest of a GPU.
 
     Vector: ``no_exec`` writes all lanes; ``lane_permute``: lanes exchange data without memory, though by LDS hardware;
     ``approximate`` where silicon's last bits are unknown; ``no_sdwa``, ``no_dpp``, ``no_e64``: encodings
     that do not exist; ``no_clamp``; ``cmpx`` also writes EXEC; ``sdst`` writes an SGPR from a vector instruction.
 
-    Floats: ``keeps_denormals`` ignores MODE's denormal bits; ``flushes_denormals`` flushes f32 ones whatever they say;
-    ``float_modifiers`` lets neg and abs work on sources that are plain bits; ``mix``: a source is an f16 half (chosen by
-    op_sel) where its op_sel_hi is set, else an f32, neg_lo negates and neg_hi takes the absolute value.
+    Floats: ``keeps_denormals`` ignores MODE's denormal bits; ``flushes_denormals`` flushes f32 ones whatever they
+    say; ``float_modifiers`` lets neg and abs work on sources that are plain bits; ``mix``: a source is an f16 half
+    (chosen by op_sel) where its op_sel_hi is set, else an f32, neg_lo negates and neg_hi takes the absolute value.
 
     16-bit results: the high half of the destination becomes 0; with ``keeps_high`` op_sel[3] chooses the half that is
     written and the other one stays; ``hi_half`` always writes the high half and keeps the low one.
 
-    Encodings (by default an instruction with a float operand takes clamp, omod, and neg and abs on its float sources, and
-    an integer one takes clamp if it has ``clamped``): ``no_omod``; ``no_modifiers``: no neg and abs on float sources;
-    ``op_sel``: a VOP3 instruction with op_sel bits; ``literal0``/``literal1``/``literal2``: that source (from 0) is always the literal; ``swap``: the second destination stands
-    in the src0 field; ``acc_dst``, ``acc_src``: that operand is an accumulation register."""
+    Encodings (by default an instruction with a float operand takes clamp, omod, and neg and abs on its float
+    sources, and an integer one takes clamp if it has ``clamped``): ``no_omod``; ``no_modifiers``: no neg and abs on
+    float sources; ``op_sel``: a VOP3 instruction with op_sel bits; ``literal0``/``literal1``/``literal2``: that
+    source (from 0) is always the literal; ``swap``: the second destination stands in the src0 field; ``acc_dst``,
+    ``acc_src``: that operand is an accumulation register."""
 
     def has(self, flag: str) -> bool:
         return flag in self.flags

@@ -4,14 +4,15 @@ Sources are ``addr`` (u32 bytes), ``data0``, ``data1``, in the order of the text
 or in the ``2`` and ``2st64`` forms (``Access.stride`` 1 and 64) ``addr + offset0 * stride * size`` with ``data0``
 and ``addr + offset1 * stride * size`` with ``data1``; two loaded elements fill the destination in this order. With
 ``Access.m0`` there is no ``addr``: add-tid forms use ``M0[15:0] + offset + 4 * lane``, append and consume
-``M0[15:0] + offset`` once per wave.
+``M0[15:0] + offset`` once per wave (llvm; the manual names the offset alone).
 
 Operations on an old value in memory (``old``), beside those of atomics.py: ``rsub`` is ``data0 - old``; ``mskor``
 ``(old & ~data0) | data1``; ``cmpswap`` compares with ``data0`` and stores ``data1`` (the other way round than in
 vector memory); ``wrap`` is ``old >= data0 ? old - data0 : old + data1``; ``condxchg`` does for each dword of
-``data0``: if bit 31 is set, store bits 30:0. ``append`` adds and ``consume`` subtracts the number of active lanes.
-Permutes take a lane number times 4 in ``addr``: ``push`` sends ``data0`` there, ``pull`` fetches from there;
-``swizzle`` moves ``addr`` itself by the pattern in ``offset``.
+``data0``, at 8-byte aligned addresses: if bit 31 is set, store bits 30:0. ``append`` adds and ``consume`` subtracts
+the number of active lanes. Permutes take a lane number times 4, modulo 256, in ``addr + offset``: ``push`` sends
+``data0`` there (of several senders the highest lane wins), ``pull`` fetches from there; ``swizzle`` moves ``addr``
+itself by swizzle_pattern.py. Lanes that receive nothing, or from an inactive lane, get 0.
 """
 
 from __future__ import annotations

@@ -53,10 +53,11 @@ define("SOP1", 30, "s_swappc_b64", "u64, pc = u64, pc", flags="branch indirect c
 define("SOP1", 31, "s_rfe_b64", "pc = u64", flags="branch indirect unsupported_in_sim")
 
 
+# EXEC comes first among what these write, so that a destination that is EXEC itself has the last word (manual).
 def _save_exec(operation: Callable[[Value, Value], Value]) -> Callable[[Value, Value], tuple[Value, Value, Value]]:
     def meaning(a: Value, exec_: Value) -> tuple[Value, Value, Value]:
         new, scc = nonzero(operation(a, exec_))
-        return exec_, new, scc
+        return new, exec_, scc
 
     return meaning
 
@@ -76,9 +77,9 @@ def _andn1(a: Value, b: Value) -> Value:
 _SAVE_EXEC = [*((32 + i, name, operation) for i, (name, operation) in enumerate(LOGIC.items()))]
 _SAVE_EXEC += [(51, "andn1", _andn1), (52, "orn1", lambda a, b: ~a | b)]
 for _opcode, _name, _operation in _SAVE_EXEC:
-    define("SOP1", _opcode, f"s_{_name}_saveexec_b64", "b64, exec, scc = b64, exec", _save_exec(_operation))
-define("SOP1", 53, "s_andn1_wrexec_b64", "b64, exec, scc = b64, exec", _write_exec(_andn1))
-define("SOP1", 54, "s_andn2_wrexec_b64", "b64, exec, scc = b64, exec", _write_exec(LOGIC["andn2"]))
+    define("SOP1", _opcode, f"s_{_name}_saveexec_b64", "exec, b64, scc = b64, exec", _save_exec(_operation))
+define("SOP1", 53, "s_andn1_wrexec_b64", "exec, b64, scc = b64, exec", _write_exec(_andn1))
+define("SOP1", 54, "s_andn2_wrexec_b64", "exec, b64, scc = b64, exec", _write_exec(LOGIC["andn2"]))
 
 for _i, _type in enumerate(("b32", "b64")):
     define("SOP1", 42 + _i, f"s_movrels_{_type}", f"{_type} = {_type}, m0", flags="relative_src")

@@ -31,7 +31,7 @@ def _minimum(a: Value, b: Value) -> tuple[Value, Value]:
 
 
 def _maximum(a: Value, b: Value) -> tuple[Value, Value]:
-    return a.max(b), a > b
+    return a.max(b), a >= b
 
 
 for _name, _extreme, _opcode in (("min", _minimum, 6), ("max", _maximum, 8)):

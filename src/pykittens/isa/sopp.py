@@ -47,4 +47,11 @@ define("SOPP", 21, "s_decperflevel", "= simm16", flags="hint")
 define("SOPP", 22, "s_ttracedata", "= m0", flags="hint")
 
 define("SOPP", 28, "s_set_gpr_idx_off", "mode = mode", lambda mode: mode & CLEAR_GPR_IDX, flags="gpr_idx")
-define("SOPP", 29, "s_set_gpr_idx_mode", "m0 = gpr_idx, m0", lambda select, m0: (m0 & 0xFFFF0FFF) | (select << 12))
+define(
+    "SOPP",
+    29,
+    "s_set_gpr_idx_mode",
+    "m0 = gpr_idx, m0",
+    lambda select, m0: (m0 & 0xFFFF0FFF) | (select << 12),
+    flags="gpr_idx",
+)
