@@ -10,7 +10,6 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 
 from pykittens import arch as chips
 from pykittens.asm.descriptor import DESCRIPTOR_BYTES, KernelDescriptor
@@ -191,7 +190,7 @@ class _Reader:
             xnack=_FEATURE_STATES[image.flags >> 8 & 3],
             sramecc=_FEATURE_STATES[image.flags >> 10 & 3],
             abi_version=image.abi_version,
-            kernels=MappingProxyType(self._kernels(symbols, metadata)),
+            kernels=self._kernels(symbols, metadata),
             segments=image.segments,
             text=tuple(self._text()),
             symbols=symbols,
