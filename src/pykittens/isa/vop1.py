@@ -46,8 +46,8 @@ for _opcode, _name, _to, _from in (
     define("VOP1", _opcode, _name, f"{_to} = {_from}", lambda a, _t=_to: a.to(_t), flags="no_sdwa" if _wide else "")
 
 define("VOP1", 91, "v_cvt_f32_bf16", "f32 = bf16", lambda a: a.to(f32), archs=("gfx950",))
-define("VOP1", 12, "v_cvt_rpi_i32_f32", "i32 = f32", round_up_to_i32)
-define("VOP1", 13, "v_cvt_flr_i32_f32", "i32 = f32", floor_to_i32)
+define("VOP1", 12, "v_cvt_rpi_i32_f32", "i32 = f32", round_up_to_i32, flags="no_omod")
+define("VOP1", 13, "v_cvt_flr_i32_f32", "i32 = f32", floor_to_i32, flags="no_omod")
 define("VOP1", 14, "v_cvt_off_f32_i4", "f32 = b32", nibble_to_f32)
 for _i in range(4):
     define("VOP1", 17 + _i, f"v_cvt_f32_ubyte{_i}", "f32 = b32", partial(byte_to_f32, index=_i))
@@ -67,7 +67,7 @@ for _f32, _f64, _f16, _name, _meaning in (
     define("VOP1", _f32, f"v_{_name}_f32", "f32 = f32", _meaning)
     define("VOP1", _f64, f"v_{_name}_f64", "f64 = f64", _meaning, flags="no_sdwa")
     define("VOP1", _f16, f"v_{_name}_f16", "f16 = f16", _meaning)
-define("VOP1", 51, "v_frexp_exp_i32_f32", "i32 = f32", frexp_exponent)
+define("VOP1", 51, "v_frexp_exp_i32_f32", "i32 = f32", frexp_exponent, flags="no_omod")
 define("VOP1", 48, "v_frexp_exp_i32_f64", "i32 = f64", frexp_exponent, flags="no_sdwa")
 define("VOP1", 67, "v_frexp_exp_i16_f16", "i16 = f16", lambda a: frexp_exponent(a).resize(i16))
 

@@ -31,7 +31,7 @@ define(
 define("VOP2", 1, "v_add_f32", "f32 = f32, f32", lambda a, b: a + b)
 define("VOP2", 2, "v_sub_f32", "f32 = f32, f32", lambda a, b: a - b)
 define("VOP2", 3, "v_subrev_f32", "f32 = f32, f32", lambda a, b: b - a)
-define("VOP2", 4, "v_fmac_f64", "f64 = f64, f64, dst", lambda a, b, c: a.fma(b, c))
+define("VOP2", 4, "v_fmac_f64", "f64 = f64, f64, dst", lambda a, b, c: a.fma(b, c), flags="no_sdwa")
 define("VOP2", 5, "v_mul_f32", "f32 = f32, f32", lambda a, b: a * b)
 define("VOP2", 10, "v_min_f32", "f32 = f32, f32, ieee", min_number)
 define("VOP2", 11, "v_max_f32", "f32 = f32, f32, ieee", max_number)
@@ -51,14 +51,14 @@ define(
     lambda a, b, k: a.fma(b, k),
     flags="literal2 no_e64 no_sdwa no_dpp",
 )
-define("VOP2", 59, "v_fmac_f32", "f32 = f32, f32, dst", lambda a, b, c: a.fma(b, c))
+define("VOP2", 59, "v_fmac_f32", "f32 = f32, f32, dst", lambda a, b, c: a.fma(b, c), flags="no_sdwa")
 
 # -- f16 ---------------------------------------------------------------------------------------------------------
 define("VOP2", 31, "v_add_f16", "f16 = f16, f16", lambda a, b: a + b)
 define("VOP2", 32, "v_sub_f16", "f16 = f16, f16", lambda a, b: a - b)
 define("VOP2", 33, "v_subrev_f16", "f16 = f16, f16", lambda a, b: b - a)
 define("VOP2", 34, "v_mul_f16", "f16 = f16, f16", lambda a, b: a * b)
-define("VOP2", 35, "v_mac_f16", "f16 = f16, f16, dst", lambda a, b, c: a * b + c)
+define("VOP2", 35, "v_mac_f16", "f16 = f16, f16, dst", lambda a, b, c: a * b + c, flags="no_sdwa")
 define(
     "VOP2", 36, "v_madmk_f16", "f16 = f16, f16, f16", lambda a, k, b: a * k + b, flags="literal1 no_e64 no_sdwa no_dpp"
 )

@@ -78,15 +78,33 @@ def _define_pair(
         result = comparison(a, b).lanes()
         return result, result.ballot() & exec_
 
-    define("VOPC", opcode, f"v_cmp_{suffix}", f"mask = {signature}", comparison, flags=flags)
-    define("VOPC", x_opcode, f"v_cmpx_{suffix}", f"mask, exec = {signature}, exec", exec_too, flags=f"cmpx {flags}")
+    define("VOPC", opcode, f"v_cmp_{suffix}", f"mask = {signature}", comparison, flags=f"no_dpp no_omod {flags}")
+    define(
+        "VOPC",
+        x_opcode,
+        f"v_cmpx_{suffix}",
+        f"mask, exec = {signature}, exec",
+        exec_too,
+        flags=f"cmpx no_dpp no_omod {flags}",
+    )
+
+
+def _sdwa(type_name: str) -> str:
+    """SDWA selects parts of 32-bit registers only."""
+    return "no_sdwa" if type_name.endswith("64") else ""
 
 
 for _opcode, _type in ((16, "f32"), (18, "f64"), (20, "f16")):
-    _define_pair(_opcode, _opcode + 1, f"class_{_type}", f"{_type}, u32", float_class, "keeps_denormals")
+    _define_pair(
+        _opcode, _opcode + 1, f"class_{_type}", f"{_type}, u32", float_class, f"keeps_denormals no_clamp {_sdwa(_type)}"
+    )
 for _base, _type in ((32, "f16"), (64, "f32"), (96, "f64")):
     for _i, (_condition, _comparison) in enumerate(FLOAT_CONDITIONS):
-        _define_pair(_base + _i, _base + 16 + _i, f"{_condition}_{_type}", f"{_type}, {_type}", _comparison)
+        _define_pair(
+            _base + _i, _base + 16 + _i, f"{_condition}_{_type}", f"{_type}, {_type}", _comparison, _sdwa(_type)
+        )
 for _base, _type in ((160, "i16"), (168, "u16"), (192, "i32"), (200, "u32"), (224, "i64"), (232, "u64")):
     for _i, (_condition, _comparison) in enumerate(INTEGER_CONDITIONS):
-        _define_pair(_base + _i, _base + 16 + _i, f"{_condition}_{_type}", f"{_type}, {_type}", _comparison)
+        _define_pair(
+            _base + _i, _base + 16 + _i, f"{_condition}_{_type}", f"{_type}, {_type}", _comparison, _sdwa(_type)
+        )
