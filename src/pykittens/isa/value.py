@@ -19,8 +19,16 @@ class Evaluator(Protocol):
     ``a`` and ``b`` always have the same type (the shift count of ``shl`` and ``shr`` too) and may differ in shape
     (scalar or lanes). Integer ops: ``add sub mul and or xor shl shr min max mulhi udiv``; ``shr min max mulhi``
     follow the signedness of the type; shift counts are below the width. Float ops: ``add sub mul div min max``
-    (min and max as IEEE minNum/maxNum with -0 < +0), raw host NaNs allowed: `Value` makes them canonical.
+    (min and max of numbers, with -0 < +0), raw host NaNs allowed: `Value` makes them canonical.
+
+    A ``lazy`` evaluator leaves that out: the code it makes gives up wherever the bits of a computed NaN would be
+    seen, or a `rare` condition holds, and an evaluator that is not lazy does the work again.
     """
+
+    lazy: bool
+
+    def rare(self, condition: Any) -> None:
+        """Where a u1 holds, what follows is wrong and to be done again (lazy evaluators; others ignore it)."""
 
     def const(self, type: Type, value: int | float) -> Any: ...
     def binary(self, op: str, type: Type, a: Any, b: Any) -> Any: ...
@@ -32,6 +40,9 @@ class Evaluator(Protocol):
 
     def compare(self, op: str, type: Type, a: Any, b: Any) -> Any:
         """``eq ne lt le gt ge``; for floats ordered except ``ne`` (true for NaN). Gives u1."""
+
+    def isnan(self, type: Type, a: Any) -> Any:
+        """Whether a float is NaN, as u1."""
 
     def select(self, condition: Any, type: Type, a: Any, b: Any) -> Any: ...
     def bitcast(self, source: Type, target: Type, a: Any) -> Any:
@@ -92,6 +103,8 @@ class Value:
 
     def _canonical(self, *operands: Value) -> Value:
         """NaN results in one form for every host: the first NaN operand quieted, or else the positive quiet NaN."""
+        if self.ev.lazy:
+            return self
         nan = self.const_bits(quiet_nan_bits(self.type))
         for operand in reversed(operands):
             nan = operand.isnan().select(operand.quiet(), nan)
@@ -180,6 +193,10 @@ class Value:
         if not self.type.is_float:
             return self._binary(op, b)
         number = Value(self.ev, self.type, self.ev.binary(op, self.type, self.raw, b.raw))
+        if self.ev.lazy:
+            self.ev.rare(self.isnan().raw)
+            self.ev.rare(b.isnan().raw)
+            return number
         return b.isnan().select(self.isnan().select(self.quiet(), self), self.isnan().select(b, number))
 
     def mulhi(self, other: Value | int) -> Value:
@@ -254,9 +271,7 @@ class Value:
         return self._compare("ge", other)
 
     def isnan(self) -> Value:
-        u = UNSIGNED[self.type.bits]
-        magnitude = self.bits(u) & ((1 << (self.type.bits - 1)) - 1)
-        return magnitude > exponent_bits(self.type)
+        return Value(self.ev, u1, self.ev.isnan(self.type, self.raw))
 
     def isinf(self) -> Value:
         u = UNSIGNED[self.type.bits]
@@ -293,6 +308,8 @@ class Value:
 
     def _canonical_from(self, source: Value) -> Value:
         """A NaN that changes width keeps sign and leading payload bits and becomes quiet."""
+        if self.ev.lazy:
+            return self
         s, t = source.type, self.type
         us, ut = UNSIGNED[s.bits], UNSIGNED[t.bits]
         sm, tm = mantissa_bits(s), mantissa_bits(t)

@@ -1,0 +1,162 @@
+"""Decoding plans of the vector memory encodings: DS, MUBUF, MTBUF, FLAT, GLOBAL and SCRATCH."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .decode_plan import IllegalEncoding, Plan, Read, ReadModifier, flag, from_table, mask_of, number, signed_number
+from .define import Definition, Operand
+from .formats import FORMATS, SEGMENTS, Format
+from .operand_codes import scalar_registers, scalar_sources, vector_registers
+from .registers import Operands
+
+_OFF = 0x7F
+"""The ``saddr`` field of global and scratch instructions without a scalar address."""
+
+
+def _data(operand: Operand, place: tuple[int, int], acc_at: int) -> Read:
+    """A data operand: vector or, by the ``acc`` bit, accumulation registers."""
+    vector = from_table(place, vector_registers(operand.dwords))
+    accumulation = from_table(place, vector_registers(operand.dwords, "a"))
+    return lambda bits: accumulation(bits) if (bits >> acc_at) & 1 else vector(bits)
+
+
+def _roles(definition: Definition) -> dict[str, Operand]:
+    roles = definition.access.roles if definition.access is not None else ()
+    return dict(zip(roles, definition.explicit_srcs, strict=True))
+
+
+def plan_ds(definition: Definition) -> Plan:
+    """An LDS instruction; the ``gds`` bit matters to the global wave sync alone."""
+    fmt = FORMATS["DS"]
+    acc = fmt.fields["acc"][0]
+    operands = [_data(operand, fmt.fields["vdst"], acc) for operand in definition.explicit_dsts]
+    roles = _roles(definition)
+    for role, operand in roles.items():
+        if role == "addr":
+            operands.append(from_table(fmt.fields["addr"], vector_registers(operand.dwords)))
+        else:
+            operands.append(_data(operand, fmt.fields[role], acc))
+    unused = [name for name in ("addr", "data0", "data1") if name not in roles]
+    unused += [] if definition.explicit_dsts else ["vdst"]
+    modifiers: list[ReadModifier] = []
+    if definition.access is not None and definition.access.stride:
+        modifiers += [number(name, fmt.fields[name]) for name in ("offset0", "offset1")]
+    else:
+        modifiers.append(number("offset", (fmt.fields["offset0"][0], 16)))
+    if definition.access is not None and definition.access.space == "gws":
+        modifiers.append(flag("gds", fmt.fields["gds"]))
+    return Plan(definition, "", fmt.size, mask_of(fmt, *unused), tuple(operands), tuple(modifiers))
+
+
+def _buffer_address(fmt: Format) -> Read:
+    index, offset = fmt.fields["idxen"][0], fmt.fields["offen"][0]
+    readers = [from_table(fmt.fields["vaddr"], vector_registers(dwords)) for dwords in (1, 2)]
+
+    def read(bits: int) -> Operands:
+        count = ((bits >> index) & 1) + ((bits >> offset) & 1)
+        return readers[count - 1](bits) if count else None
+
+    return read
+
+
+def plan_buffer(definition: Definition, arch: str) -> Plan:
+    """A MUBUF or MTBUF instruction."""
+    fmt = FORMATS[definition.format]
+    access = definition.access
+    roles = _roles(definition)
+    may_go_to_lds = access is not None and arch in access.to_lds
+    operands: list[Read] = []
+    readers: dict[str, Callable[[Operand], Read]] = {
+        "vdata": lambda operand: _data(operand, fmt.fields["vdata"], fmt.fields["acc"][0]),
+        "vaddr": lambda operand: _buffer_address(fmt),
+        "srsrc": lambda operand: _descriptor(fmt),
+        "soffset": lambda operand: from_table(fmt.fields["soffset"], scalar_sources(1)),
+    }
+    for operand in definition.explicit_dsts:
+        data = readers["vdata"](operand)
+        operands.append(_unless(fmt.fields["lds"][0], data) if may_go_to_lds else data)
+    operands += [readers[role](operand) for role, operand in roles.items()]
+    modifiers: list[ReadModifier] = [number("offset", fmt.fields["offset"])]
+    flags = ["offen", "idxen", "sc0", "sc1", "nt"] + (["lds"] if may_go_to_lds else [])
+    modifiers += [flag(name, fmt.fields[name]) for name in flags]
+    if "format" in fmt.fields:
+        modifiers.append(number("format", fmt.fields["format"], None))
+    unused = [] if may_go_to_lds or "lds" not in fmt.fields else ["lds"]
+    if not roles:
+        unused += ["vaddr", "vdata", "srsrc", "soffset", "offset", "offen", "idxen", "acc"]
+    return Plan(definition, "", fmt.size, mask_of(fmt, *unused), tuple(operands), tuple(modifiers))
+
+
+def _unless(at: int, read_data: Read) -> Read:
+    """No data register where bit ``at`` is set."""
+    return lambda bits: None if (bits >> at) & 1 else read_data(bits)
+
+
+def _descriptor(fmt: Format) -> Read:
+    low, width = fmt.fields["srsrc"]
+    table = scalar_registers(4)
+
+    def read(bits: int) -> Operands:
+        register = table[4 * ((bits >> low) & ((1 << width) - 1))]
+        if register is None:
+            raise IllegalEncoding
+        return register
+
+    return read
+
+
+def plan_flat(definition: Definition) -> Plan:
+    """A FLAT, GLOBAL or SCRATCH instruction."""
+    fmt = FORMATS["FLAT"]
+    acc = fmt.fields["acc"][0]
+    roles = _roles(definition)
+    returns = definition.access.returns if definition.access is not None else None
+    operands: list[Read] = []
+    for operand in definition.explicit_dsts:
+        data = _data(operand, fmt.fields["vdst"], acc)
+        operands.append(_if(fmt.fields["sc0"][0], data) if returns == "sc0" else data)
+    for role, operand in roles.items():
+        if role == "data":
+            operands.append(_data(operand, fmt.fields["data"], acc))
+        elif role == "saddr":
+            operands.append(_scalar_address(operand, fmt))
+        elif definition.format == "SCRATCH":
+            operands.append(_if(fmt.fields["lds"][0], from_table(fmt.fields["addr"], vector_registers(1))))
+        elif definition.format == "GLOBAL":
+            operands.append(_global_address(fmt))
+        else:
+            operands.append(from_table(fmt.fields["addr"], vector_registers(2)))
+    flat = definition.format == "FLAT"
+    low, width = fmt.fields["offset"]
+    modifiers = [number("offset", (low, width - 1)) if flat else signed_number("offset", (low, width))]
+    modifiers += [flag(name, fmt.fields[name]) for name in ("sc0", "sc1", "nt")]
+    zero = 1 << (low + width - 1) if flat else 0
+    zero |= 0 if definition.format == "SCRATCH" else mask_of(fmt, "lds")
+    unused = [] if "data" in roles else ["data"]
+    unused += [] if definition.explicit_dsts else ["vdst"]
+    return Plan(definition, "", fmt.size, zero | mask_of(fmt, *unused), tuple(operands), tuple(modifiers))
+
+
+def _if(at: int, read_operand: Read) -> Read:
+    """No operand unless bit ``at`` is set."""
+    return lambda bits: read_operand(bits) if (bits >> at) & 1 else None
+
+
+def _scalar_address(operand: Operand, fmt: Format) -> Read:
+    low, width = fmt.fields["saddr"]
+    register = from_table((low, width), scalar_registers(operand.dwords))
+    return lambda bits: None if (bits >> low) & ((1 << width) - 1) == _OFF else register(bits)
+
+
+def _global_address(fmt: Format) -> Read:
+    low, width = fmt.fields["saddr"]
+    one, two = (from_table(fmt.fields["addr"], vector_registers(dwords)) for dwords in (1, 2))
+    return lambda bits: two(bits) if (bits >> low) & ((1 << width) - 1) == _OFF else one(bits)
+
+
+def segment_of(bits: int) -> str | None:
+    """FLAT, SCRATCH or GLOBAL, by the ``seg`` field; None for the reserved value."""
+    low, width = FORMATS["FLAT"].fields["seg"]
+    code = (bits >> low) & ((1 << width) - 1)
+    return SEGMENTS[code] if code < len(SEGMENTS) else None

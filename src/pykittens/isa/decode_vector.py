@@ -1,0 +1,207 @@
+"""Decoding plans of the vector ALU encodings: VOP1, VOP2, VOPC, VOP3 and VOP3P."""
+
+from __future__ import annotations
+
+from .decode_plan import (
+    Plan,
+    Read,
+    ReadModifier,
+    constant,
+    flag,
+    from_table,
+    mask_of,
+    per_source,
+    read_literal,
+)
+from .define import Definition, Operand
+from .formats import FORMATS, VOP3B, Format
+from .operand_codes import scalar_registers, scalar_sources, sources, vector_registers
+from .registers import Operands, vcc
+from .vector_modifiers import (
+    OMOD,
+    has_bitop3,
+    has_clamp,
+    has_neg,
+    has_omod,
+    has_op_sel,
+    is_vop3b,
+    takes_neg,
+)
+
+SECOND = 32
+"""Bit at which the dword after a 4-byte encoding starts."""
+
+
+def _vector_only(operand: Operand, file: str = "v") -> tuple[Operands, ...]:
+    """A 9-bit source field that may name nothing but vector (or accumulation) registers."""
+    return (None,) * 256 + vector_registers(operand.dwords, file)
+
+
+def _source_table(definition: Definition, operand: Operand) -> tuple[Operands, ...]:
+    """What a 9-bit source field may name."""
+    if definition.has("acc_src"):
+        return _vector_only(operand, "a")
+    return _vector_only(operand) if definition.has("vector_only") else sources(operand.dwords)
+
+
+def read_vdst(definition: Definition, operand: Operand, fmt: Format) -> Read:
+    """The 8-bit destination field: a vector register, or a scalar one for what writes scalars."""
+    place = fmt.fields["vdst"]
+    if operand.scalar or operand.mask:
+        return from_table(place, scalar_registers(operand.dwords) + (None,) * 128)
+    return from_table(place, vector_registers(operand.dwords, "a" if definition.has("acc_dst") else "v"))
+
+
+def short_destinations(definition: Definition, fmt: Format) -> list[Read]:
+    """Readers of the destinations where the first dword is a 4-byte encoding."""
+    reads: list[Read] = []
+    for i, operand in enumerate(definition.explicit_dsts):
+        if operand.mask:
+            reads.append(constant(vcc))
+        elif i and definition.has("swap"):
+            reads.append(from_table(fmt.fields["src0"], _vector_only(operand)))
+        else:
+            reads.append(read_vdst(definition, operand, fmt))
+    return reads
+
+
+def plan_short(definition: Definition) -> Plan:
+    """The 4-byte encoding (e32) of a VOP1, VOP2 or VOPC instruction, with its literal if there is one."""
+    fmt = FORMATS[definition.format]
+    operands = short_destinations(definition, fmt)
+    free = {"src0", "vsrc1", "vdst"} & fmt.fields.keys()
+    free -= {"vdst"} if operands else set()
+    free -= {"src0"} if definition.has("swap") else set()
+    literals: list[tuple[int, int]] = []
+    for i, operand in enumerate(definition.explicit_srcs):
+        if operand.mask:
+            operands.append(constant(vcc))
+        elif definition.has(f"literal{i}"):
+            operands.append(read_literal(SECOND))
+        elif "src0" in free:
+            free.discard("src0")
+            literals.append((fmt.fields["src0"][0], 511))
+            operands.append(from_table(fmt.fields["src0"], _source_table(definition, operand), SECOND))
+        else:
+            free.discard("vsrc1")
+            operands.append(from_table(fmt.fields["vsrc1"], vector_registers(operand.dwords)))
+    always_literal = any(definition.has(f"literal{i}") for i in range(3))
+    return Plan(
+        definition, "e32", fmt.size, mask_of(fmt, *free), tuple(operands), (), tuple(literals), always_literal
+    )  # fmt: skip
+
+
+def neg_abs(definition: Definition, name: str, lows: tuple[int, ...]) -> ReadModifier:
+    """neg or abs of each explicit source; bits of sources that have none count as 0."""
+    operands = definition.explicit_srcs
+    places = tuple(
+        lows[i] if i < len(lows) and takes_neg(definition, operand) else None for i, operand in enumerate(operands)
+    )
+    default = (0,) * len(operands)
+
+    def read(bits: int, out: dict[str, object]) -> None:
+        value = tuple([0 if low is None else (bits >> low) & 1 for low in places])
+        if value != default:
+            out[name] = value
+
+    return read
+
+
+def omod(low: int) -> ReadModifier:
+    """The output multiplier, a factor."""
+
+    def read(bits: int, out: dict[str, object]) -> None:
+        code = (bits >> low) & 3
+        if code:
+            out["omul"] = OMOD[code]
+
+    return read
+
+
+def _bits_of(place: tuple[int, int]) -> tuple[int, ...]:
+    return tuple(range(place[0], place[0] + place[1]))
+
+
+def _read_bitop3(bits: int, out: dict[str, object]) -> None:
+    """The truth table lies in the fields of omod, abs and neg."""
+    table = ((bits >> 59) & 3) << 6 | ((bits >> 8) & 7) << 3 | (bits >> 61) & 7
+    if table:
+        out["bitop3"] = table
+
+
+def _vop3_source(definition: Definition, operand: Operand, place: tuple[int, int]) -> Read:
+    if operand.mask:
+        return from_table(place, scalar_registers(operand.dwords) + (None,) * 384)
+    if operand.scalar:
+        return from_table(place, scalar_sources(operand.dwords) + (None,) * 256)
+    return from_table(place, _source_table(definition, operand))
+
+
+def plan_vop3(definition: Definition) -> Plan:
+    """The 8-byte encoding: e64 of a short instruction, or the only one of a VOP3 instruction."""
+    with_sdst = is_vop3b(definition)
+    fmt = VOP3B if with_sdst else FORMATS["VOP3"]
+    operands: list[Read] = []
+    for i, operand in enumerate(definition.explicit_dsts):
+        if i and with_sdst:
+            operands.append(from_table(fmt.fields["sdst"], scalar_registers(operand.dwords)))
+        elif i:
+            operands.append(from_table(fmt.fields["src0"], _vector_only(operand)))
+        else:
+            operands.append(read_vdst(definition, operand, fmt))
+    for i, operand in enumerate(definition.explicit_srcs):
+        operands.append(_vop3_source(definition, operand, fmt.fields[f"src{i}"]))
+    used = len(definition.explicit_srcs) + definition.has("swap")
+    free = [f"src{i}" for i in range(used, 3)] + ([] if definition.explicit_dsts else ["vdst"])
+    modifiers, zero = _vop3_modifiers(definition, fmt)
+    encoding = "" if definition.format == "VOP3" else "e64"
+    return Plan(definition, encoding, fmt.size, zero | mask_of(fmt, *free), tuple(operands), tuple(modifiers))
+
+
+def _vop3_modifiers(definition: Definition, fmt: Format) -> tuple[list[ReadModifier], int]:
+    """The modifier readers, and the fields of modifiers that the instruction has not.
+
+    Sources without neg and abs ignore these bits if another source has them; op_sel bits are ignored where there
+    is no op_sel (both as LLVM decodes them).
+    """
+    modifiers: list[ReadModifier] = []
+    unused: list[str] = []
+    if has_bitop3(definition):
+        modifiers.append(_read_bitop3)
+    else:
+        if has_neg(definition):
+            modifiers += [neg_abs(definition, name, _bits_of(fmt.fields[name])) for name in ("neg", "abs") if name in fmt.fields]
+        else:
+            unused += ["neg", "abs"]
+        if has_omod(definition):
+            modifiers.append(omod(fmt.fields["omod"][0]))
+        else:
+            unused.append("omod")
+    if has_clamp(definition):
+        modifiers.append(flag("clamp", fmt.fields["clamp"]))
+    else:
+        unused.append("clamp")
+    if has_op_sel(definition):
+        modifiers.append(per_source("op_sel", _bits_of(fmt.fields["op_sel"]), (0, 0, 0, 0)))
+    return modifiers, mask_of(fmt, *(name for name in unused if name in fmt.fields))
+
+
+def plan_vop3p(definition: Definition) -> Plan:
+    """A packed instruction."""
+    fmt = FORMATS["VOP3P"]
+    operands = [read_vdst(definition, operand, fmt) for operand in definition.explicit_dsts]
+    count = len(definition.explicit_srcs)
+    for i, operand in enumerate(definition.explicit_srcs):
+        operands.append(from_table(fmt.fields[f"src{i}"], _source_table(definition, operand)))
+    unused = [f"src{i}" for i in range(count, 3)]
+    low, high = fmt.fields["op_sel"][0], fmt.fields["op_sel_hi"][0]
+    high_bits = (high, high + 1, fmt.fields["op_sel_hi2"][0])
+    modifiers = [
+        per_source("op_sel", tuple(range(low, low + count)), (0,) * count),
+        per_source("op_sel_hi", high_bits[:count], (1,) * count),
+    ]
+    for name in ("neg_lo", "neg_hi"):
+        modifiers.append(per_source(name, _bits_of(fmt.fields[name])[:count], (0,) * count))
+    if has_clamp(definition):
+        modifiers.append(flag("clamp", fmt.fields["clamp"]))
+    return Plan(definition, "", fmt.size, mask_of(fmt, *unused), tuple(operands), tuple(modifiers))
