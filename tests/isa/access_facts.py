@@ -75,6 +75,6 @@ def check_integer_atomics(definitions: dict[str, Definition], prefix: str, retur
             d = definitions[f"{prefix}_{operation}{suffix}"]
             access = access_of(d)
             assert (access.kind, access.op, access.bits, access.count) == ("atomic", operation, bits, 1)
-            assert access.type is not None and access.type.signed == operation.startswith("s") * (operation[1] == "m")
+            assert access.type is not None and access.type.signed == (operation in ("smin", "smax"))
             assert data_dwords(d) == bits // 32 * (2 if operation == "cmpswap" else 1)
             assert access.returns == returns
