@@ -21,7 +21,11 @@ FLOAT_ATOMICS = (
     (81, "max_f64", "max", "f64", 1),
     (82, "pk_add_bf16", "add", "bf16", 2),
 )
-"""Opcode, name, operation, type and elements of the vector memory ones."""
+"""Opcode, name, operation, type and elements of the vector memory ones.
+
+``min`` stores ``data < old ? data : old`` and ``max`` ``data > old ? data : old`` (manual), so NaNs and equal zeros
+keep the old value.
+"""
 
 
 def integer_type(op: str, bits: int) -> Type:
