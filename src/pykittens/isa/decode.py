@@ -10,7 +10,8 @@ from .define import BY_OPCODE, Definition, Unit
 from .formats import BY_PREFIX, DPP_WORD, LOAD_SCALE_OPCODE, SDWA_WORD, VOP3_BASE, Format
 from .instruction import Instruction
 from .mfma import SCALED
-from .registers import Const, Operands
+from .instruction import Operands
+from .registers import Const
 
 ILLEGAL = Definition(".long", "", -1, (), (), None, Unit.CONTROL, flags=frozenset(("illegal",)))
 """What stands for a dword (or the odd bytes at the end) that is no instruction; its operand is the word as a literal."""

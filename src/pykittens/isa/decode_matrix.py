@@ -7,7 +7,7 @@ from .define import Definition
 from .formats import FORMATS, MFMA, Format
 from .mfma import operand_registers
 from .operand_codes import sources, vector_registers
-from .registers import Operands
+from .instruction import Operands
 
 _SCALES = FORMATS["VOP3P"]
 """The 8 bytes before a scaled matrix instruction are a VOP3P of two sources, the scales."""

@@ -8,7 +8,7 @@ from .decode_plan import IllegalEncoding, Plan, Read, ReadModifier, flag, from_t
 from .define import Definition, Operand
 from .formats import FORMATS, SEGMENTS, Format
 from .operand_codes import scalar_registers, scalar_sources, vector_registers
-from .registers import Operands
+from .instruction import Operands
 
 _OFF = 0x7F
 """The ``saddr`` field of global and scratch instructions without a scalar address."""
@@ -133,9 +133,8 @@ def plan_flat(definition: Definition) -> Plan:
     modifiers += [flag(name, fmt.fields[name]) for name in ("sc0", "sc1", "nt")]
     zero = 1 << (low + width - 1) if flat else 0
     zero |= 0 if definition.format == "SCRATCH" else mask_of(fmt, "lds")
-    unused = [] if "data" in roles else ["data"]
-    unused += [] if definition.explicit_dsts else ["vdst"]
-    return Plan(definition, "", fmt.size, zero | mask_of(fmt, *unused), tuple(operands), tuple(modifiers))
+    # Data fields that the instruction does not use are ignored (as LLVM decodes them).
+    return Plan(definition, "", fmt.size, zero, tuple(operands), tuple(modifiers))
 
 
 def _if(at: int, read_operand: Read) -> Read:

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from .define import Definition, Operand
 from .formats import Format
 from .operand_codes import LITERAL_FOLLOWS
-from .registers import Const, Operands
+from .instruction import Operands
+from .registers import Const
 
 Read = Callable[[int], Operands]
 ReadModifier = Callable[[int, dict[str, object]], None]

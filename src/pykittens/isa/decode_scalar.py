@@ -18,7 +18,8 @@ from .decode_plan import (
 from .define import Definition, Operand
 from .formats import FORMATS
 from .operand_codes import scalar_registers, scalar_sources
-from .registers import Label, Operands
+from .instruction import Operands
+from .registers import Const, Label
 from .types import label
 
 _LITERAL_AT = 32
@@ -31,6 +32,9 @@ def plan_scalar_alu(definition: Definition) -> Plan:
     operands: list[Read] = []
     modifiers: list[ReadModifier] = []
     literal: list[tuple[int, int]] = []
+    registers_only = definition.format == "SOP1" and (
+        (definition.has("branch") and not definition.has("call")) or definition.has("relative_src")
+    )
 
     def take_scalar(operand: Operand, field: str) -> None:
         free.discard(field)
@@ -38,7 +42,10 @@ def plan_scalar_alu(definition: Definition) -> Plan:
         if field == "sdst":
             operands.append(from_table(place, scalar_registers(operand.dwords)))
         else:
-            operands.append(from_table(place, scalar_sources(operand.dwords), _LITERAL_AT))
+            table = scalar_sources(operand.dwords)
+            if registers_only:
+                table = scalar_registers(operand.dwords) + (None,) * 128
+            operands.append(from_table(place, table, _LITERAL_AT))
             literal.append((place[0], 255))
 
     for operand in definition.explicit_dsts:
@@ -61,10 +68,11 @@ def plan_scalar_alu(definition: Definition) -> Plan:
         elif operand.implicit == "simm16":
             free.discard("simm16")
             modifiers.append(_read_waitcnt if definition.has("waitcnt") else number("simm16", fmt.fields["simm16"], None))
+    # Unused register fields are ignored (as LLVM decodes them), an unused constant is not.
+    zero = mask_of(fmt, *(free & {"simm16"}))
     return Plan(
-        definition, "", fmt.size, fmt.reserved | mask_of(fmt, *free), tuple(operands), tuple(modifiers),
-        tuple(literal), definition.has("literal"),
-    )  # fmt: skip
+        definition, "", fmt.size, zero, tuple(operands), tuple(modifiers), tuple(literal), definition.has("literal")
+    )
 
 
 def _read_label(bits: int) -> Operands:
@@ -94,28 +102,22 @@ def plan_smem(definition: Definition) -> Plan:
     roles = access.roles if access is not None else ()
     sources = dict(zip(roles, definition.explicit_srcs, strict=True))
     operands = [from_table(fmt.fields["sdata"], scalar_registers(o.dwords)) for o in definition.explicit_dsts]
-    used = {"op", "glc"} | ({"sdata"} if operands else set())
     for role, operand in sources.items():
         if role == "sdata":
-            used.add("sdata")
             operands.append(from_table(fmt.fields["sdata"], scalar_registers(operand.dwords)))
         elif role == "sbase":
-            used.add("sbase")
             operands.append(_sbase(operand))
         elif role == "soffset":
-            used |= {"imm", "soffset_en", "offset", "soffset"}
             operands.append(_read_soffset)
         elif role == "probe":
-            used.add("sdata")
+            operands.append(from_table(fmt.fields["sdata"], tuple(Const(code) for code in range(128))))
     modifiers: list[ReadModifier] = []
-    if "soffset" in used:
+    if "soffset" in sources:
         modifiers.append(_read_smem_offset)
-    if "probe" in sources:
-        modifiers.append(number("probe", fmt.fields["sdata"], None))
     modifiers.append(flag("glc", fmt.fields["glc"]))
-    return Plan(
-        definition, "", fmt.size, mask_of(fmt, *(fmt.fields.keys() - used - {"nv"})), tuple(operands), tuple(modifiers)
-    )
+    # Unused fields are ignored, but what has no offset has no constant one (as LLVM decodes them).
+    zero = 0 if "soffset" in sources else mask_of(fmt, "imm")
+    return Plan(definition, "", fmt.size, zero, tuple(operands), tuple(modifiers))
 
 
 def _sbase(operand: Operand) -> Read:

@@ -7,7 +7,8 @@ from .decode_vector import SECOND, neg_abs, omod, short_destinations
 from .define import Definition, Operand
 from .formats import DPP, FORMATS, SDWA, SDWAB, Format
 from .operand_codes import scalar_registers, scalar_sources, vector_registers
-from .registers import Operands, vcc
+from .instruction import Operands
+from .registers import vcc
 from .vector_modifiers import (
     SDWA_SELECT,
     SDWA_UNUSED,
@@ -38,7 +39,8 @@ def plan_dpp(definition: Definition) -> Plan:
             operands.append(constant(vcc))
         else:
             operands.append(from_table(next(fields), vector_registers(operand.dwords)))
-    modifiers: list[ReadModifier] = [_read_dpp_control, flag("bound_ctrl", _place(DPP, "bound_ctrl"))]
+    wide = any(o.bits == 64 and not o.mask for o in definition.explicit_dsts + definition.explicit_srcs)
+    modifiers: list[ReadModifier] = [_read_broadcast if wide else _read_dpp_control, flag("bound_ctrl", _place(DPP, "bound_ctrl"))]
     modifiers += [number(name, _place(DPP, name), 15) for name in ("row_mask", "bank_mask")]
     zero = DPP.reserved << SECOND
     if has_neg(definition):
@@ -55,6 +57,14 @@ def _read_dpp_control(bits: int, out: dict[str, object]) -> None:
     if control is None:
         raise IllegalEncoding
     out["dpp_ctrl"] = control
+
+
+def _read_broadcast(bits: int, out: dict[str, object]) -> None:
+    """Instructions with 64-bit operands have one pattern alone."""
+    _read_dpp_control(bits, out)
+    control = out["dpp_ctrl"]
+    if not isinstance(control, tuple) or control[0] != "row_newbcast":
+        raise IllegalEncoding
 
 
 def plan_sdwa(definition: Definition) -> Plan:

@@ -16,7 +16,8 @@ from .decode_plan import (
 from .define import Definition, Operand
 from .formats import FORMATS, VOP3B, Format
 from .operand_codes import scalar_registers, scalar_sources, sources, vector_registers
-from .registers import Operands, vcc
+from .instruction import Operands
+from .registers import vcc
 from .vector_modifiers import (
     OMOD,
     has_bitop3,
@@ -41,7 +42,9 @@ def _source_table(definition: Definition, operand: Operand) -> tuple[Operands, .
     """What a 9-bit source field may name."""
     if definition.has("acc_src"):
         return _vector_only(operand, "a")
-    return _vector_only(operand) if definition.has("vector_only") else sources(operand.dwords)
+    # What moves a lane to a scalar register reads vector registers alone.
+    lane_read = any(dst.scalar for dst in definition.explicit_dsts)
+    return _vector_only(operand) if lane_read else sources(operand.dwords)
 
 
 def read_vdst(definition: Definition, operand: Operand, fmt: Format) -> Read:
@@ -138,7 +141,10 @@ def _vop3_source(definition: Definition, operand: Operand, place: tuple[int, int
 
 
 def plan_vop3(definition: Definition) -> Plan:
-    """The 8-byte encoding: e64 of a short instruction, or the only one of a VOP3 instruction."""
+    """The 8-byte encoding: e64 of a short instruction, or the only one of a VOP3 instruction.
+
+    Source fields that the instruction does not use are ignored (as LLVM decodes them).
+    """
     with_sdst = is_vop3b(definition)
     fmt = VOP3B if with_sdst else FORMATS["VOP3"]
     operands: list[Read] = []
@@ -151,11 +157,9 @@ def plan_vop3(definition: Definition) -> Plan:
             operands.append(read_vdst(definition, operand, fmt))
     for i, operand in enumerate(definition.explicit_srcs):
         operands.append(_vop3_source(definition, operand, fmt.fields[f"src{i}"]))
-    used = len(definition.explicit_srcs) + definition.has("swap")
-    free = [f"src{i}" for i in range(used, 3)] + ([] if definition.explicit_dsts else ["vdst"])
     modifiers, zero = _vop3_modifiers(definition, fmt)
     encoding = "" if definition.format == "VOP3" else "e64"
-    return Plan(definition, encoding, fmt.size, zero | mask_of(fmt, *free), tuple(operands), tuple(modifiers))
+    return Plan(definition, encoding, fmt.size, zero, tuple(operands), tuple(modifiers))
 
 
 def _vop3_modifiers(definition: Definition, fmt: Format) -> tuple[list[ReadModifier], int]:

@@ -9,7 +9,8 @@ import struct
 from functools import lru_cache
 
 from .formats import LITERAL
-from .registers import NAMED_SOURCES, Const, Operands, Reg, Special
+from .instruction import Operands
+from .registers import NAMED_SOURCES, Const, Reg, Special
 
 INLINE_FLOATS: dict[int, float] = {
     240: 0.5, 241: -0.5, 242: 1.0, 243: -1.0, 244: 2.0, 245: -2.0, 246: 4.0, 247: -4.0, 248: 0.15915494309189532,

@@ -18,11 +18,13 @@ _MESSAGES = {
     1: "MSG_INTERRUPT", 2: "MSG_GS", 3: "MSG_GS_DONE", 4: "MSG_SAVEWAVE", 5: "MSG_STALL_WAVE_GEN", 6: "MSG_HALT_WAVES",
     7: "MSG_ORDERED_PS_DONE", 9: "MSG_GS_ALLOC_REQ", 10: "MSG_GET_DOORBELL", 15: "MSG_SYSMSG",
 }  # fmt: skip
-_GS, _GS_DONE, _SYSMSG = 2, 3, 15
-_GS_OPERATIONS = ("GS_OP_NOP", "GS_OP_CUT", "GS_OP_EMIT", "GS_OP_EMIT_CUT")
-_SYSTEM_OPERATIONS = {
-    1: "SYSMSG_OP_ECC_ERR_INTERRUPT", 2: "SYSMSG_OP_REG_RD", 3: "SYSMSG_OP_HOST_TRAP_ACK", 4: "SYSMSG_OP_TTRACE_PC"
+_GS_OPERATIONS = {0: "GS_OP_NOP", 1: "GS_OP_CUT", 2: "GS_OP_EMIT", 3: "GS_OP_EMIT_CUT"}
+_OPERATIONS = {
+    "MSG_GS": {code: name for code, name in _GS_OPERATIONS.items() if code},
+    "MSG_GS_DONE": _GS_OPERATIONS,
+    "MSG_SYSMSG": {1: "SYSMSG_OP_ECC_ERR_INTERRUPT", 2: "SYSMSG_OP_REG_RD", 4: "SYSMSG_OP_TTRACE_PC"},
 }
+"""Operations of the messages that have them; all but a NOP of the GS messages have a stream too."""
 _INDEX_MODES = ("SRC0", "SRC1", "SRC2", "DST")
 _DATA_FORMATS = (
     "INVALID", "8", "16", "8_8", "32", "16_16", "10_11_11", "11_11_10", "10_10_10_2", "2_10_10_10", "8_8_8_8", "32_32",
@@ -41,8 +43,17 @@ def hwreg_text(simm16: int) -> str:
 
 
 def message_text(simm16: int) -> str:
-    """``sendmsg(MSG_INTERRUPT)``: message, then operation and stream where the message has them."""
+    """``sendmsg(MSG_GS, GS_OP_EMIT, 0)``: message, then operation and stream where the message has them."""
     message, operation, stream = simm16 & 15, (simm16 >> 4) & 7, (simm16 >> 8) & 3
+    name = _MESSAGES.get(message, "")
+    operations = _OPERATIONS.get(name)
+    if operations is None and name and operation == stream == 0:
+        return f"sendmsg({name})"
+    if operations is not None and operation in operations:
+        if operation and name != "MSG_SYSMSG":
+            return f"sendmsg({name}, {operations[operation]}, {stream})"
+        if not stream:
+            return f"sendmsg({name}, {operations[operation]})"
     if simm16 & ~0x37F:
         return str(simm16)
     return f"sendmsg({message}, {operation}, {stream})"

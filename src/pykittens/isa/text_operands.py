@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from .define import Operand
 from .operand_codes import INLINE_FLOATS, f32_bits
-from .registers import Const, Operands
+from .instruction import Operands
+from .registers import Const
 
 _FLOAT_TEXT = {
     f32_bits(value): text
