@@ -1,0 +1,171 @@
+"""A compiled kernel that can be called: packs NumPy arrays (or torch tensors on the CPU), checks them, launches, reports.
+
+    exe = pk.compile(pk.kernels.gemm, arch="gfx950")
+    run = exe(A, B, C)
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from pykittens import sim
+from pykittens.asm import code_object
+from pykittens.errors import InputError
+from pykittens.tile import Build, Kernel, build
+from pykittens.tile.expression import Expr, evaluate
+from pykittens.tile.tiles import GlobalTile
+
+# A window of 256 rows must stay below 2^31 bytes, so that every offset in it is a positive 32-bit number.
+MAX_ROW_STRIDE = (1 << 31) // 256 - 1
+MAX_SIZE = (1 << 31) - 1
+
+
+def compile(kernel: Kernel, arch: str = "gfx950", **options: Any) -> Executable:  # noqa: A001 - the public name
+    """Build a kernel for ``gfx942`` or ``gfx950``; ``options`` are the kernel's keyword parameters (dtype, layout, …).
+
+    Raises `InputError` for what does not exist and `BuildError`, with the Python line, for what cannot be built.
+    """
+    return Executable(build(kernel, arch, **options))
+
+
+class Executable:
+    """A kernel's code object with what the host needs to launch it."""
+
+    def __init__(self, built: Build) -> None:
+        self.built = built
+        self.name, self.arch = built.name, built.arch
+        self.code_object, self.assembly = built.code_object, built.assembly
+        self.registers, self.lds_bytes = built.registers, built.lds_bytes
+
+    @cached_property
+    def metadata(self) -> Any:
+        """The kernel's metadata as read back from the code object."""
+        return code_object.read(self.code_object).kernel(self.name).metadata
+
+    @cached_property
+    def _kernel(self) -> Any:
+        return sim.Device(self.arch).load(self.code_object).kernel(self.name)
+
+    def __call__(self, *tensors: Any, device: str = "sim", **launch_options: Any) -> Any:
+        """Launch on tensors in the order of the kernel's signature; returns the run (instructions, seconds), None if the grid is empty.
+
+        Raises `InputError` for wrong dtypes, ranks, layouts and sizes before anything is written.
+        """
+        if device != "sim":
+            raise InputError("device", f"device {device!r} is not available", fix="use device='sim'")
+        arrays = self._check(tensors)
+        inputs = self._inputs(arrays)
+        grid = tuple(int(evaluate(n, inputs)) for n in self.built.trace.grid)
+        if 0 in grid:
+            return None
+        args: list[Any] = []
+        for array, (rows, cols, stride) in zip(arrays, (_sizes(a) for a in arrays), strict=True):
+            args += [_extent(array), rows, cols, stride]
+        block = (64 * self.built.trace.wave_count, 1, 1)
+        return self._kernel.launch(grid=grid, block=block, args=args, **launch_options)
+
+    # -- checks ----------------------------------------------------------------------------------------------
+    def _check(self, tensors: tuple[Any, ...]) -> list[np.ndarray]:
+        arguments = self.built.arguments
+        if len(tensors) != len(arguments):
+            names = ", ".join(a.name for a in arguments)
+            raise InputError("argument-count", f"{self.name} takes {len(arguments)} tensors ({names}), got {len(tensors)}")
+        arrays = [_as_array(a.name, t) for a, t in zip(arguments, tensors, strict=True)]
+        written = self.written
+        for argument, array in zip(arguments, arrays, strict=True):
+            _check_array(argument.name, array, argument.tensor.dtype, argument.name in written)
+        inputs = self._inputs(arrays)
+        for requirement in self.built.trace.requirements:
+            a, b = (int(evaluate(side, inputs)) for side in (requirement.a, requirement.b))
+            if a != b:
+                raise InputError("shape-mismatch", f"{self.name}: {requirement.words}, got {a} and {b}")
+        for argument, array in zip(arguments, arrays, strict=True):
+            for other, second in zip(arguments, arrays, strict=True):
+                if argument.name in written and other is not argument and np.shares_memory(array, second):
+                    raise InputError("overlap", f"{argument.name} is written and shares memory with {other.name}")
+        return arrays
+
+    @cached_property
+    def written(self) -> frozenset[str]:
+        """Names of the tensors that the kernel stores to."""
+        names = set()
+
+        def walk(nodes: list[Any]) -> None:
+            for node in nodes:
+                if hasattr(node, "body"):
+                    walk(node.body)
+                elif node.op.name == "store":
+                    names.update(arg.tensor.name for arg in node.args if isinstance(arg, GlobalTile))
+
+        walk(self.built.trace.nodes)
+        return frozenset(names)
+
+    def _inputs(self, arrays: list[np.ndarray]) -> dict[Expr, Any]:
+        """The kernel's run-time sizes for these arrays."""
+        inputs: dict[Expr, Any] = {}
+        for argument, array in zip(self.built.arguments, arrays, strict=True):
+            inputs |= zip(argument.size_leaves(), _sizes(array), strict=True)
+        return inputs
+
+
+def _as_array(name: str, tensor: Any) -> np.ndarray:
+    """A NumPy view of an array or of a torch tensor on the CPU."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(tensor, torch.Tensor):
+        if tensor.device.type != "cpu":
+            raise InputError("tensor-device", f"{name} is on {tensor.device}, the virtual GPU takes CPU tensors")
+        tensor = tensor.detach()
+        if tensor.dtype is torch.bfloat16:
+            import ml_dtypes
+
+            return np.asarray(tensor.view(torch.int16).numpy().view(ml_dtypes.bfloat16))
+        return np.asarray(tensor.numpy())
+    if not isinstance(tensor, np.ndarray):
+        raise InputError("tensor-kind", f"{name} is a {type(tensor).__name__}", fix="pass a NumPy array or a torch tensor")
+    return tensor
+
+
+def _check_array(name: str, array: np.ndarray, dtype: Any, written: bool) -> None:
+    if array.dtype != dtype.numpy:
+        raise InputError("dtype", f"{name} is {array.dtype}, the kernel takes {dtype.numpy}", fix="convert it or compile for it")
+    if array.ndim != 2:
+        raise InputError("rank", f"{name} has {array.ndim} dimensions, the kernel takes 2")
+    if max(array.shape) > MAX_SIZE:
+        raise InputError("size", f"{name} is {array.shape[0]}x{array.shape[1]}, sizes reach {MAX_SIZE}")
+    if array.shape[1] > 1 and array.strides[1] != array.itemsize:
+        raise InputError(
+            "contiguity", f"the elements of a row of {name} are {array.strides[1]} bytes apart, the kernel takes {array.itemsize}",
+            fix="pass a copy (np.ascontiguousarray)",
+        )  # fmt: skip
+    stride, row = _sizes(array)[2], array.shape[1] * array.itemsize
+    if stride < row:
+        raise InputError("row-stride", f"the rows of {name} are {stride} bytes apart and {row} long", fix="pass a copy")
+    if stride > MAX_ROW_STRIDE:
+        raise InputError("row-stride", f"the rows of {name} are {stride} bytes apart, the limit is {MAX_ROW_STRIDE}")
+    if stride % array.itemsize:
+        raise InputError("row-stride", f"the rows of {name} are {stride} bytes apart, elements have {array.itemsize}")
+    if array.size and array.__array_interface__["data"][0] % array.itemsize:
+        raise InputError("alignment", f"{name} is not aligned to its {array.itemsize}-byte elements", fix="pass a copy")
+    if written and not array.flags.writeable:
+        raise InputError("read-only", f"{name} is written by the kernel and is read-only", fix="pass a writable array")
+
+
+def _sizes(array: np.ndarray) -> tuple[int, int, int]:
+    """(rows, columns, row stride in bytes); the stride of a single row is its length."""
+    rows, cols = array.shape
+    stride = array.strides[0] if rows > 1 else cols * array.itemsize
+    return rows, cols, stride
+
+
+def _extent(array: np.ndarray) -> np.ndarray:
+    """The memory from the first to the last element as bytes, without a copy."""
+    rows, cols, stride = _sizes(array)
+    if array.size == 0:
+        return np.zeros(0, np.uint8)
+    length = (rows - 1) * stride + cols * array.itemsize
+    raw = array[:1].reshape(-1)[:1].view(np.uint8)
+    return np.lib.stride_tricks.as_strided(raw, shape=(length,), strides=(1,), writeable=bool(array.flags.writeable))

@@ -1,0 +1,141 @@
+"""The register map: every register tile gets its place for its whole lifetime, in VGPRs or AGPRs. Nothing ever spills."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pykittens.errors import BuildError
+from pykittens.isa.registers import Reg
+
+from .tiles import rt
+from .trace import Loop, Node, OpCall, Trace, When
+
+FILE = {"vgpr": "v", "agpr": "a"}
+FILE_SIZE = 256
+
+
+@dataclass
+class Lifetime:
+    """From the first op that writes a tile to the last that uses it, as positions in the program, loops included whole."""
+
+    tile: rt
+    start: int
+    end: int
+    where: str | None
+
+
+def lifetimes(nodes: list[Node]) -> list[Lifetime]:
+    """When each register tile is alive. A tile that enters a loop from outside, or leaves it, lives through all of it."""
+    touched: dict[int, list[tuple[int, bool]]] = {}
+    tiles: dict[int, tuple[rt, str | None]] = {}
+    loops: list[tuple[int, int]] = []
+    position = 0
+
+    def walk(body: list[Node]) -> None:
+        nonlocal position
+        for node in body:
+            position += 1
+            if isinstance(node, OpCall):
+                touches = node.op.touches(*node.args, **node.options)
+                for group, write in ((touches.reads, False), (touches.writes, True)):
+                    for tile in group:
+                        if isinstance(tile, rt):
+                            touched.setdefault(id(tile), []).append((position, write))
+                            tiles.setdefault(id(tile), (tile, node.where))
+            elif isinstance(node, Loop):
+                begin = position
+                walk(node.body)
+                position += 1
+                loops.append((begin, position))
+            elif isinstance(node, When):
+                walk(node.body)
+
+    walk(nodes)
+    result = []
+    for key, uses in touched.items():
+        start, end = min(p for p, _ in uses), max(p for p, _ in uses)
+        for begin, stop in loops:  # inner loops first
+            inside = sorted(use for use in uses if begin <= use[0] <= stop)
+            outside = any(not begin <= p <= stop for p, _ in uses)
+            if inside and (outside or not inside[0][1]):
+                start, end = min(start, begin), max(end, stop)
+        result.append(Lifetime(tiles[key][0], start, end, tiles[key][1]))
+    return sorted(result, key=lambda life: (life.start, life.tile.name))
+
+
+@dataclass
+class RegisterMap:
+    """Where the tiles are: ``lives`` in order, ``vgprs`` and ``agprs`` one past the highest register of a tile."""
+
+    lives: list[Lifetime]
+    vgprs: int
+    agprs: int
+
+    def text(self) -> list[str]:
+        """One line per tile for the head of the assembly."""
+        lines = []
+        for life in self.lives:
+            tile = life.tile
+            where = " ".join(map(str, tile.regs or ()))
+            lines.append(
+                f"{tile.name:<14} {where:<14} {tile.register_count:>3} registers  {tile.dtype} {tile.rows}x{tile.cols} "
+                f"{tile.layout} {tile.shape.name}"
+            )
+        return lines
+
+
+def allocate(trace: Trace, reserved: int) -> RegisterMap:
+    """Place every tile: pinned ones where their author says, the others first fit; ``reserved`` VGPRs from v0 stay free."""
+    lives = lifetimes(trace.nodes)
+    placed: list[tuple[Lifetime, Reg]] = []
+    for life in lives:
+        for reg in life.tile.regs or ():
+            _refuse_overlap(life, reg, placed)
+            placed.append((life, reg))
+        if life.tile.regs is not None and sum(r.count for r in life.tile.regs) != life.tile.register_count:
+            raise BuildError(
+                "pinned-size", f"{life.tile.name} needs {life.tile.register_count} registers, "
+                f"{sum(r.count for r in life.tile.regs)} are pinned", where=life.tile.where,
+            )  # fmt: skip
+    for life in lives:
+        if life.tile.regs is None:
+            reg = _first_fit(life, placed, reserved)
+            life.tile.regs = (reg,)
+            placed.append((life, reg))
+    high = {"v": reserved, "a": 0}
+    for _, reg in placed:
+        high[reg.file] = max(high[reg.file], reg.index + reg.count)
+    return RegisterMap(lives, high["v"], high["a"])
+
+
+def _alive_together(a: Lifetime, b: Lifetime) -> bool:
+    return a.start <= b.end and b.start <= a.end
+
+
+def _refuse_overlap(life: Lifetime, reg: Reg, placed: list[tuple[Lifetime, Reg]]) -> None:
+    for other, taken in placed:
+        if taken.overlaps(reg) and _alive_together(life, other):
+            raise BuildError(
+                "pinned-overlap", f"{life.tile.name} is pinned to {reg}, {other.tile.name} holds {taken} at the same time",
+                where=life.tile.where, fix="pin one of them elsewhere",
+            )  # fmt: skip
+
+
+def _first_fit(life: Lifetime, placed: list[tuple[Lifetime, Reg]], reserved: int) -> Reg:
+    file, count = FILE[life.tile.file], life.tile.register_count
+    busy = sorted((r.index, r.index + r.count) for o, r in placed if r.file == file and _alive_together(life, o))
+    first = reserved if file == "v" else 0
+    for begin, end in busy:
+        if begin - first >= count:
+            break
+        # Operands of 64 bits and more start at even registers.
+        first = max(first, end + end % 2)
+    first += first % 2
+    if first + count > FILE_SIZE:
+        alive = [o.tile for o, r in placed if r.file == file and _alive_together(life, o)]
+        listing = ", ".join(f"{t.name} {t.register_count}" for t in dict.fromkeys(alive))
+        raise BuildError(
+            "register-budget", f"{life.tile.name} needs {count} {life.tile.file}s, {FILE_SIZE - first} are left "
+            f"(alive here: {listing or 'nothing'})", where=life.where, fix="use smaller tiles or file='agpr'",
+        )  # fmt: skip
+    return Reg(file, first, count)

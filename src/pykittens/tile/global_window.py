@@ -1,0 +1,68 @@
+"""Windows of global tensors: buffer descriptors whose range ends exactly with the data, and addresses inside them.
+
+A descriptor's range check sees the per-lane offset only, not the scalar offset, so what must be checked goes into the
+former. 64-bit arithmetic places the window's first row, so tensors may be larger than 4 GiB; a window may not.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pykittens.isa.registers import Reg
+
+from .expression import Expr, Int, below, maximum, minimum, select
+from .tiles import GlobalTile, gl
+
+if TYPE_CHECKING:
+    from .lowering import Lowering
+
+# Raw buffer, 32-bit data format: bounds are checked in bytes (hazards.md section 5 of the facts; manual).
+DESCRIPTOR_WORD3 = 0x00020000
+OUT_OF_RANGE = -1
+"""A per-lane offset that no window reaches: loads give 0, stores are dropped."""
+
+
+def descriptor(emit: Lowering, tile: GlobalTile, rows: int, column_bytes: Int) -> Reg:
+    """Four SGPRs for ``rows`` rows from row ``tile.row * rows``, starting ``column_bytes`` into the row.
+
+    The range ends after the last column of the last row that exists.
+    """
+    tensor = tile.tensor
+    first = tile.row * rows
+    height = minimum(tensor.rows - first, rows)
+    size = select(below(first, tensor.rows), (height - 1) * tensor.stride + row_bytes(tensor), 0)
+    size = maximum(size - column_bytes, 0)
+    depth = max(scope_of(first), scope_of(column_bytes), scope_of(size))
+    key = ("descriptor", tensor.name, first, column_bytes)
+
+    def build(reg: Reg) -> None:
+        pointer, stride = emit.inputs[tensor.pointer], emit.uniform_register(tensor.stride)
+        start, extra, records = emit.uniform_register(first), emit.uniform(column_bytes), emit.uniform(size)
+        with emit.temporary("s") as low, emit.temporary("s") as high:
+            emit.ins("s_mul_i32", low, start, stride)
+            emit.ins("s_mul_hi_u32", high, start, stride)
+            if extra != 0:
+                emit.ins("s_add_u32", low, low, extra)
+                emit.ins("s_addc_u32", high, high, 0)
+            emit.ins("s_add_u32", reg[0], pointer[0], low)
+            emit.ins("s_addc_u32", reg[1], pointer[1], high)
+            emit.ins("s_and_b32", reg[1], reg[1], 0xFFFF)
+            emit.ins("s_mov_b32", reg[2], records)
+            emit.ins("s_mov_b32", reg[3], DESCRIPTOR_WORD3)
+
+    return emit.keep(key, depth, "s", 4, build, align=4)
+
+
+def row_bytes(tensor: gl) -> Int:
+    """Bytes of a row's elements, without the gap that the stride may leave."""
+    return tensor.cols * tensor.dtype.bytes
+
+
+def scope_of(value: Int) -> int:
+    """The loop depth at which a value is known."""
+    return value.scope if isinstance(value, Expr) else 0
+
+
+def in_columns(tensor: gl, column: Int, offset: Int) -> Int:
+    """``offset`` where the column exists, else an offset out of every range."""
+    return select(below(column, tensor.cols), offset, OUT_OF_RANGE)

@@ -1,0 +1,205 @@
+"""The kernel decorator and the compiler's way through: trace, allocate, lower, finish, assemble.
+
+    @pk.kernel(waves=(2, 4))
+    def gemm(A: pk.gl("dtype"), B: pk.gl("dtype"), C: pk.gl("out"), *, dtype="bf16", out="bf16"): ...
+
+    built = build(gemm, arch="gfx950", out="f32")
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+from pykittens import arch as chips
+from pykittens.asm.finish import finish
+from pykittens.asm.kernel_text import render_kernel
+from pykittens.asm.toolchain import assemble
+from pykittens.errors import BuildError, InputError
+from pykittens.isa.registers import Reg, s, v
+
+from .allocate import RegisterMap, allocate
+from .arguments import TensorArgument, bind_arguments, kernarg_layout, load_arguments
+from .lowering import Lowering
+from .program_inputs import LANE, WAVE, WORKGROUP
+from .register_pool import RegisterPool
+from .tiles import TileArray, rt, st
+from .trace import Trace, tracing
+
+LDS_ALIGNMENT = 1024
+FIRST_FREE_SGPR = 5
+"""s[0:1] is the kernarg pointer, s2, s3, s4 the workgroup ids."""
+LAST_SGPR = 101
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A decorated kernel function; ``waves`` is its workgroup's wave grid (rows, columns), or a function of the architecture."""
+
+    function: Callable[..., None]
+    waves: tuple[int, int] | Callable[[str], tuple[int, int]]
+
+    @property
+    def name(self) -> str:
+        return self.function.__name__
+
+    @property
+    def description(self) -> str:
+        """The first line of the kernel's docstring."""
+        return (inspect.getdoc(self.function) or "").partition("\n")[0]
+
+    def options(self) -> dict[str, Any]:
+        """The build-time choices (keyword parameters) and their defaults."""
+        parameters = inspect.signature(self.function).parameters.values()
+        return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+
+
+@dataclass(frozen=True)
+class Build:
+    """A kernel for one architecture: its assembly text, its code object (ELF bytes) and what the host must know to launch it."""
+
+    name: str
+    arch: str
+    assembly: str
+    code_object: bytes
+    registers: RegisterMap
+    arguments: list[TensorArgument]
+    trace: Trace
+    options: dict[str, Any]
+    lds_bytes: int
+
+
+def kernel(
+    *, waves: tuple[int, int] | Callable[[str], tuple[int, int]]
+) -> Callable[[Callable[..., None]], Kernel]:
+    """Decorate a kernel function. ``waves``: rows and columns of the workgroup's waves, 1 to 16 in all."""
+    return lambda function: Kernel(function, waves)
+
+
+def build(kernel: Kernel, arch: str = "gfx950", **options: Any) -> Build:
+    """Build a kernel for an architecture (``gfx942`` or ``gfx950``); ``options`` are its keyword parameters.
+
+    Raises `InputError` for unknown architectures and options, `BuildError` with the Python line for kernels that cannot be built.
+    """
+    chip = chips.get(arch)
+    if not isinstance(kernel, Kernel):
+        raise InputError("not-a-kernel", f"{kernel!r} is not a kernel", fix="decorate the function with pk.kernel")
+    known = kernel.options()
+    unknown = [name for name in options if name not in known]
+    if unknown:
+        raise InputError(
+            "unknown-option", f"{kernel.name} has no option {unknown[0]!r}", fix=f"use one of {', '.join(known) or 'none'}"
+        )
+    chosen = {**known, **options}
+    waves = kernel.waves(arch) if callable(kernel.waves) else kernel.waves
+    if not 1 <= waves[0] * waves[1] <= 16:
+        raise BuildError("waves", f"{kernel.name} asks for {waves[0]}x{waves[1]} waves, a workgroup has 1 to 16")
+    trace = Trace(arch, waves)
+    arguments = bind_arguments(kernel.function, chosen)
+    _trace(kernel, trace, arguments, chosen)
+    lds_bytes = _place_shared(trace, chip.max_lds_per_workgroup)
+    registers = allocate(trace, reserved=2)
+    return _lower(kernel, trace, arguments, registers, lds_bytes, chosen)
+
+
+def _trace(kernel: Kernel, trace: Trace, arguments: list[TensorArgument], options: dict[str, Any]) -> None:
+    """Run the kernel function once, and name its tiles after the variables that hold them."""
+    code = kernel.function.__code__
+
+    def name_tiles(frame: FrameType, event: str, _: Any) -> None:
+        if event == "return" and frame.f_code is code:
+            for name, value in frame.f_locals.items():
+                _name(name, value)
+
+    before = sys.getprofile()
+    with tracing(trace):
+        sys.setprofile(name_tiles)
+        try:
+            kernel.function(*(a.tensor for a in arguments), **options)
+        finally:
+            sys.setprofile(before)
+
+
+def _name(name: str, value: object) -> None:
+    if isinstance(value, (st, rt)):
+        value.name = name
+    elif isinstance(value, TileArray):
+        for index, tile in value.items():
+            tile.name = f"{name}[{', '.join(map(str, index))}]"
+
+
+def _place_shared(trace: Trace, limit: int) -> int:
+    """Give every shared tile its LDS offset; the workgroup's LDS size in bytes."""
+    offset = 0
+    for tile in trace.shared:
+        tile.offset = offset
+        offset += -(-tile.bytes // LDS_ALIGNMENT) * LDS_ALIGNMENT
+    if offset > limit:
+        listing = ", ".join(f"{t.name} {t.bytes}" for t in trace.shared)
+        raise BuildError(
+            "lds-budget", f"the shared tiles take {offset} bytes of LDS, {trace.arch} has {limit} for a workgroup ({listing})",
+            fix="use smaller or fewer tiles",
+        )  # fmt: skip
+    return offset
+
+
+def _lower(
+    kernel: Kernel, trace: Trace, arguments: list[TensorArgument], registers: RegisterMap, lds_bytes: int,
+    options: dict[str, Any],
+) -> Build:  # fmt: skip
+    per_simd = -(-trace.wave_count // 4)
+    budget = 512 // per_simd
+    scalars = RegisterPool("s", list(range(FIRST_FREE_SGPR, LAST_SGPR + 1)), "SGPRs")
+    used = {r for life in registers.lives for reg in life.tile.regs or () if reg.file == "v" for r in _span(reg)}
+    vectors = RegisterPool("v", [r for r in range(1, 256) if r not in used], "VGPRs")
+    emit = Lowering(trace.arch, trace.wave_count, scalars, vectors)
+    for axis, workgroup in enumerate(WORKGROUP):
+        emit.inputs[workgroup] = s[2 + axis]
+    load_arguments(emit, arguments)
+    _wave_and_lane(emit, trace.wave_count)
+    emit.run(trace.nodes)
+    emit.ins("s_endpgm")
+    program = finish(emit.program)
+    vgprs = max(registers.vgprs, vectors.high, 1)
+    total = -(-vgprs // 4) * 4 + registers.agprs
+    if total > budget:
+        listing = ", ".join(f"{life.tile.name} {life.tile.register_count}" for life in registers.lives)
+        raise BuildError(
+            "register-budget", f"{kernel.name} takes {total} registers ({vgprs} VGPRs, {registers.agprs} AGPRs), "
+            f"{trace.wave_count} waves leave {budget} each ({listing})", fix="use smaller tiles or fewer waves",
+        )  # fmt: skip
+    lines, files = program.assembly()
+    name = kernel.name
+    layout, kernarg_size = kernarg_layout(arguments)
+    text = render_kernel(
+        name, trace.arch, lines, args=layout, kernarg_size=kernarg_size, vgprs=vgprs, agprs=registers.agprs,
+        sgprs=max(scalars.high, FIRST_FREE_SGPR), lds_bytes=lds_bytes, max_workgroup_size=64 * trace.wave_count,
+        files=files, header="\n".join([kernel.description, "Register map:", *registers.text()]),
+    )  # fmt: skip
+    return Build(
+        name=name, arch=trace.arch, assembly=text, code_object=assemble(text, trace.arch), registers=registers,
+        arguments=arguments, trace=trace, options=options, lds_bytes=lds_bytes,
+    )  # fmt: skip
+
+
+def _wave_and_lane(emit: Lowering, waves: int) -> None:
+    """v0 holds the packed work-item id; a workgroup is one row of work-items, so its low 10 bits are wave * 64 + lane."""
+    lane, item = emit.vectors.take(), v[0]
+    emit.ins("v_and_b32", lane, 63, item)
+    emit.inputs[LANE] = lane
+    wave = emit.scalars.take()
+    if waves == 1:
+        emit.ins("s_mov_b32", wave, 0)
+    else:
+        with emit.temporary("v") as number:
+            emit.ins("v_bfe_u32", number, item, 6, 4)
+            emit.ins("v_readfirstlane_b32", wave, number)
+    emit.inputs[WAVE] = wave
+
+
+def _span(reg: Reg) -> range:
+    return range(reg.index, reg.index + reg.count)

@@ -1,0 +1,223 @@
+"""Lowering: writes the machine instructions of a tile program, with registers for run-time values found on the way.
+
+Run-time expressions are computed once, in the outermost loop that knows their inputs, and kept there: what an op asks
+for inside a loop but does not change in it is computed before that loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from pykittens.asm.program import Item, Program
+from pykittens.errors import BuildError
+from pykittens.isa.registers import Reg
+
+from .expression import Expr, Int
+from .expression_code import Parts, lane_code, uniform_code, uniform_compare
+from .register_pool import RegisterPool
+from .trace import Loop, Node, OpCall, When
+
+
+@dataclass
+class _Scope:
+    """The function, a loop body or a condition's body: its items, what it keeps in registers, and its loop depth."""
+
+    depth: int
+    items: list[Item]
+    kept: dict[object, Reg | int] = field(default_factory=dict)
+    owned: list[Reg] = field(default_factory=list)
+
+
+class Lowering:
+    """Emits one kernel. Ops use `ins`, `uniform`, `lane`, `temporary` and `keep`."""
+
+    def __init__(self, arch: str, waves: int, scalars: RegisterPool, vectors: RegisterPool) -> None:
+        self.arch, self.waves = arch, waves
+        self.program = Program(arch)
+        self.scalars, self.vectors = scalars, vectors
+        self._scopes = [_Scope(0, self.program.items)]
+        self.inputs: dict[Expr, Reg] = {}
+
+    # -- instructions ----------------------------------------------------------------------------------------
+    def ins(self, name: str, *operands: object, **modifiers: Any) -> None:
+        """Append one instruction to the current scope."""
+        self.program.emit(name, *operands, **modifiers)
+
+    def comment(self, words: str) -> None:
+        self.program.comment(words)
+
+    # -- registers -------------------------------------------------------------------------------------------
+    @contextmanager
+    def temporary(self, file: str, count: int = 1, align: int | None = None) -> Iterator[Reg]:
+        """``count`` registers of file ``s`` or ``v`` for the duration of the block."""
+        pool = self.scalars if file == "s" else self.vectors
+        reg = pool.take(count, align)
+        try:
+            yield reg
+        finally:
+            pool.give(reg)
+
+    def keep(self, key: object, depth: int, file: str, count: int, build: Callable[[Reg], None], align: int = 1) -> Reg:
+        """Registers that hold what ``build`` computes, computed once in the scope of this loop depth and kept in it."""
+        found = self._find(key)
+        if found is not None:
+            return found  # type: ignore[return-value]
+        scope = next(s for s in self._scopes if s.depth == depth)
+        pool = self.scalars if file == "s" else self.vectors
+        reg = pool.take(count, align)
+        with self._into(scope):
+            build(reg)
+        scope.kept[key] = reg
+        scope.owned.append(reg)
+        return reg
+
+    def is_kept(self, key: object) -> bool:
+        """Whether a value is in a register already."""
+        return self._find(key) is not None
+
+    def _find(self, key: object) -> Reg | int | None:
+        for scope in self._scopes:
+            if key in scope.kept:
+                return scope.kept[key]
+        return None
+
+    @contextmanager
+    def _into(self, scope: _Scope) -> Iterator[None]:
+        """Emit into an enclosing scope: what is written there now stands before the inner scope."""
+        before, self.program.items = self.program.items, scope.items
+        inner, self._scopes = self._scopes, self._scopes[: self._scopes.index(scope) + 1]
+        try:
+            yield
+        finally:
+            self.program.items, self._scopes = before, inner
+
+    # -- run-time values -------------------------------------------------------------------------------------
+    def uniform(self, value: Int) -> Reg | int:
+        """A wave-uniform value: a number, or the SGPR that holds it."""
+        if isinstance(value, int):
+            return value
+        if not value.uniform:
+            raise AssertionError(f"{value} differs by lane")
+        if value in self.inputs:
+            return self.inputs[value]
+        return self.keep(("s", value), value.scope, "s", 1, lambda reg: uniform_code(self, value, reg))
+
+    def uniform_register(self, value: Int) -> Reg:
+        """A wave-uniform value in an SGPR, constants too."""
+        found = self.uniform(value)
+        if isinstance(found, Reg):
+            return found
+        return self.keep(("s", found), 0, "s", 1, lambda reg: self.ins("s_mov_b32", reg, found))
+
+    def lane(self, value: Int) -> Reg:
+        """A value per lane in a VGPR; uniform ones are copied there."""
+        if isinstance(value, Expr) and value in self.inputs and self.inputs[value].file == "v":
+            return self.inputs[value]
+        depth = value.scope if isinstance(value, Expr) else 0
+        return self.keep(("v", value), depth, "v", 1, lambda reg: lane_code(self, value, reg))
+
+    @contextmanager
+    def computed(self, value: Int) -> Iterator[Reg]:
+        """A value per lane in a VGPR of the moment, for addresses that are used once; its parts are kept as usual."""
+        with self.temporary("v") as reg:
+            lane_code(self, value, reg)
+            yield reg
+
+    @contextmanager
+    def vector_copies(self, sources: list[Reg]) -> Iterator[list[Reg]]:
+        """The registers as VGPRs: AGPRs are copied, since the VALU does not read them."""
+        with ExitStack() as stack:
+            out = []
+            for reg in sources:
+                if reg.file == "a":
+                    copy = stack.enter_context(self.temporary("v"))
+                    self.ins("v_accvgpr_read_b32", copy, reg)
+                    reg = copy
+                out.append(reg)
+            yield out
+
+    # -- control ---------------------------------------------------------------------------------------------
+    def run(self, nodes: list[Node]) -> None:
+        """Lower the nodes in order."""
+        for node in nodes:
+            with self.program.at(node.where):
+                if isinstance(node, OpCall):
+                    self.program.phase = node.phase
+                    node.op.lower(self, *node.args, **node.options)
+                elif isinstance(node, Loop):
+                    self._loop(node)
+                else:
+                    self._when(node)
+
+    @contextmanager
+    def _scope(self, depth: int) -> Iterator[_Scope]:
+        scope = _Scope(depth, [])
+        before, self.program.items = self.program.items, scope.items
+        self._scopes.append(scope)
+        try:
+            yield scope
+        finally:
+            self._scopes.pop()
+            self.program.items = before
+            before.extend(scope.items)
+            for reg in scope.owned:
+                (self.scalars if reg.file == "s" else self.vectors).give(reg)
+
+    def _loop(self, node: Loop) -> None:
+        count = self.uniform(node.count)
+        if isinstance(count, int) and count <= 0:
+            return
+        head, end = self.program.new_label("loop"), self.program.new_label("end")
+        with self.temporary("s") as counter:
+            self.inputs[node.counter] = counter
+            # The guard belongs to the inner scope, so that whatever the body wants computed outside stands before it.
+            with self._scope(self._scopes[-1].depth + 1):
+                self.ins("s_mov_b32", counter, 0)
+                if isinstance(count, Reg):
+                    self.ins("s_cmp_gt_i32", count, 0)
+                    self.ins("s_cbranch_scc0", end)
+                self.program.label(head)
+                self.run(node.body)
+                self.ins("s_add_u32", counter, counter, 1)
+                self.ins("s_cmp_lt_i32", counter, count)
+                self.ins("s_cbranch_scc1", head)
+                self.program.label(end)
+            del self.inputs[node.counter]
+
+    def _when(self, node: When) -> None:
+        end = self.program.new_label("skip")
+        with self._scope(self._scopes[-1].depth):
+            self.branch_unless(node.condition, end)
+            self.run(node.body)
+            self.program.label(end)
+
+    def branch_unless(self, condition: Expr, label: str) -> None:
+        """Jump to ``label`` where a uniform condition is 0."""
+        with Parts(self, condition) as parts:
+            uniform_compare(self, parts, condition)
+        self.ins("s_cbranch_scc0", label)
+
+    @contextmanager
+    def inner(self) -> Iterator[None]:
+        """What is emitted inside may be skipped at run time: nothing is kept there for later."""
+        with self._scope(self._scopes[-1].depth):
+            yield
+
+    @contextmanager
+    def either(self, condition: Int) -> Iterator[Callable[[], None]]:
+        """``with emit.either(c) as otherwise: …; otherwise(); …``: two machine-code paths, one taken at run time."""
+        if isinstance(condition, int):
+            raise BuildError("known-condition", f"the condition is always {bool(condition)}")
+        other, end = self.program.new_label("else"), self.program.new_label("end")
+        with self._scope(self._scopes[-1].depth):
+            self.branch_unless(condition, other)
+
+            def otherwise() -> None:
+                self.ins("s_branch", end)
+                self.program.label(other)
+
+            yield otherwise
+            self.program.label(end)

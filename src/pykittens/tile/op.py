@@ -1,0 +1,51 @@
+"""A tile op: its name, what it computes (the reference) and what it becomes (the lowering), side by side.
+
+An op is defined in one place, by one subclass of `Op` in `tile/ops/`. `check` refuses wrong tiles while tracing, `touches` says
+which tiles the op reads and writes (lifetimes and waits come from it), `lower` writes machine instructions and
+`reference` does the same to NumPy arrays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from .trace import current
+
+if TYPE_CHECKING:
+    from .lowering import Lowering
+    from .reference import Reference
+
+
+@dataclass
+class Touches:
+    """The tiles an op reads and writes; a tile in both is updated in place."""
+
+    reads: list[Any] = field(default_factory=list)
+    writes: list[Any] = field(default_factory=list)
+
+
+class Op:
+    """One verb of the tile language. Subclasses are stateless; arguments come with each call."""
+
+    name: ClassVar[str]
+
+    def __call__(self, *args: Any, **options: Any) -> None:
+        """Check the arguments and record the op in the kernel being traced."""
+        self.check(*args, **options)
+        current().record(self, args, options)
+
+    def check(self, *args: Any, **options: Any) -> None:
+        """Raise `BuildError` for arguments that this op does not take."""
+        raise NotImplementedError
+
+    def touches(self, *args: Any, **options: Any) -> Touches:
+        raise NotImplementedError
+
+    def lower(self, emit: Lowering, *args: Any, **options: Any) -> None:
+        """Write the op's machine instructions."""
+        raise NotImplementedError
+
+    def reference(self, run: Reference, *args: Any, **options: Any) -> None:
+        """Do to NumPy arrays what the instructions do to tiles."""
+        raise NotImplementedError

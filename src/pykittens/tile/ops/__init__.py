@@ -1,0 +1,10 @@
+"""The verbs of the tile language, one file per family; each op is defined once, reference and lowering side by side."""
+
+from __future__ import annotations
+
+from .mma import mma_AB, mma_ABt
+from .move import load, store
+from .sync import barrier, wait_for
+from .zero import zero
+
+__all__ = ["barrier", "load", "mma_AB", "mma_ABt", "store", "wait_for", "zero"]

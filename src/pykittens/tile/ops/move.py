@@ -1,0 +1,42 @@
+"""`load` and `store`: one verb each for every pair of places that tiles can move between."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pykittens.asm.program import user_line
+from pykittens.errors import BuildError
+
+from ..tiles import GlobalTile, SharedView, rt, st
+from .global_to_shared import global_to_shared
+from .register_to_global import register_to_global
+from .shared_to_register import shared_to_register
+
+
+def load(destination: st | rt, source: GlobalTile | st | SharedView, **options: Any) -> None:
+    """``load(st, gl.tile(i, j))`` copies a window of a tensor into LDS; ``load(rt, st)`` reads LDS into registers.
+
+    From global memory, ``edges`` says what elements beyond the tensor's columns become: ``"zero"`` (default; any
+    alignment), ``"any"`` (unspecified values of the tensor; 4-byte aligned rows, direct copies) or ``"inside"`` (the
+    caller knows that all columns exist; likewise direct). Rows beyond the tensor are always 0.
+    """
+    if isinstance(destination, st) and isinstance(source, GlobalTile):
+        global_to_shared(destination, source, **options)
+    elif isinstance(destination, rt) and isinstance(source, (st, SharedView)):
+        shared_to_register(destination, source.whole if isinstance(source, st) else source, **options)
+    else:
+        raise BuildError(
+            "load-places", f"load has no path from {type(source).__name__} to {type(destination).__name__}",
+            where=user_line(), fix="load(st, gl.tile(...)) or load(rt, st)",
+        )  # fmt: skip
+
+
+def store(destination: GlobalTile, source: rt, **options: Any) -> None:
+    """``store(gl.tile(i, j), rt)`` writes a register tile, rounded to the tensor's dtype; what lies outside is not written."""
+    if isinstance(destination, GlobalTile) and isinstance(source, rt):
+        register_to_global(destination, source, **options)
+    else:
+        raise BuildError(
+            "store-places", f"store has no path from {type(source).__name__} to {type(destination).__name__}",
+            where=user_line(), fix="store(gl.tile(...), rt)",
+        )  # fmt: skip

@@ -1,0 +1,56 @@
+"""Base shapes of register tiles: which lane and which of its elements holds element (row, column).
+
+In row layout a lane holds pieces of a row: ``stride`` consecutive columns, then a jump over the other lanes' columns. Column
+layout is the same with rows and columns exchanged. The shapes and their names are HipKittens'.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pykittens.errors import BuildError
+
+LANES = 64
+
+
+@dataclass(frozen=True)
+class RegisterShape:
+    """``rows`` x ``cols`` elements over 64 lanes, ``stride`` consecutive elements of a lane along the reduced axis."""
+
+    name: str
+    rows: int
+    cols: int
+    stride: int
+
+    @property
+    def elements(self) -> int:
+        """Elements a lane holds."""
+        return self.rows * self.cols // LANES
+
+    def element(self, layout: str, lane: int, index: int) -> tuple[int, int]:
+        """(row, column) of a lane's element ``index``."""
+        step, rest = divmod(index, self.stride)
+        across = self.rows if layout == "row" else self.cols
+        along = step * (LANES // across) * self.stride + self.stride * (lane // across) + rest
+        return (lane % across, along) if layout == "row" else (along, lane % across)
+
+    def place(self, layout: str, row: int, col: int) -> tuple[int, int]:
+        """(lane, element index) of element (row, column): the inverse of `element`."""
+        across, along, width = (row, col, self.rows) if layout == "row" else (col, row, self.cols)
+        group, rest = divmod(along, self.stride)
+        step, lane_group = divmod(group, LANES // width)
+        return across + width * lane_group, step * self.stride + rest
+
+
+_TABLE = (
+    ("16x16", 16, 16, 4), ("32x32", 32, 32, 4), ("32x32_8", 32, 32, 8), ("16x32", 16, 32, 8), ("32x16", 32, 16, 8),
+    ("32x16_4", 32, 16, 4), ("16x32_4", 16, 32, 4), ("16x128", 16, 128, 16),
+)  # fmt: skip
+SHAPES = {name: RegisterShape(name, rows, cols, stride) for name, rows, cols, stride in _TABLE}
+
+
+def get(name: str) -> RegisterShape:
+    """A base shape by its name without the ``rt_`` of HipKittens."""
+    if name not in SHAPES:
+        raise BuildError("register-shape", f"no register base shape {name!r}", fix=f"use one of {', '.join(SHAPES)}")
+    return SHAPES[name]

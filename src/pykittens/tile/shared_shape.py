@@ -1,0 +1,45 @@
+"""Shapes of shared tiles: how the bytes of a subtile are permuted in LDS so that accesses meet no bank twice.
+
+Every swizzle XORs low bits of a byte offset with higher bits that it leaves alone, so it is its own inverse: the same
+function gives the LDS address of an element and the element that belongs at an address. Shapes are HipKittens'.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pykittens.errors import BuildError
+
+from .expression import Int
+
+
+@dataclass(frozen=True)
+class SharedShape:
+    """A subtile of ``rows`` x ``cols`` elements; ``xors`` are (modulus, right shift, left shift) of offset bits, in bytes."""
+
+    name: str
+    rows: int
+    cols: int
+    xors: tuple[tuple[int, int, int], ...] = ()
+
+    def swizzle(self, offset: Int) -> Int:
+        """Byte offset inside the subtile, row-major, to its place in LDS (and back). Takes run-time expressions too."""
+        place = offset
+        for modulus, right, left in self.xors:
+            place = place ^ (((offset % modulus) >> right) << left)
+        return place
+
+
+_TABLE = (
+    ("16x16", 16, 16, ()), ("16x16_swizzled", 16, 16, ((512, 7, 3),)), ("32x32", 32, 32, ((1024, 9, 5), (2048, 10, 4))),
+    ("16x32", 16, 32, ((1024, 9, 5),)), ("32x16", 32, 16, ((1024, 9, 4),)), ("8x32", 8, 32, ()),
+    ("16x128", 16, 128, ((2048, 8, 4),)),
+)  # fmt: skip
+SHAPES = {name: SharedShape(name, rows, cols, xors) for name, rows, cols, xors in _TABLE}
+
+
+def get(name: str) -> SharedShape:
+    """A shared shape by its name without the ``st_`` of HipKittens."""
+    if name not in SHAPES:
+        raise BuildError("shared-shape", f"no shared shape {name!r}", fix=f"use one of {', '.join(SHAPES)}")
+    return SHAPES[name]

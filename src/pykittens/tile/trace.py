@@ -1,0 +1,183 @@
+"""The tile program: what tracing a kernel function records, op by op, with loops and conditions of the GPU.
+
+A kernel is ordinary Python that runs once. A Python ``for`` unrolls; `loop` and `when` record a loop and a condition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pykittens.asm.program import user_line
+from pykittens.errors import BuildError
+
+from .expression import Expr, Int, below, leaf, maximum
+
+if TYPE_CHECKING:
+    from .op import Op
+
+
+@dataclass
+class OpCall:
+    """One tile op with its arguments, the Python line and the schedule's phase it belongs to."""
+
+    op: Op
+    args: tuple[Any, ...]
+    options: dict[str, Any]
+    where: str | None
+    phase: str | None = None
+
+
+@dataclass
+class Loop:
+    """``for counter in range(count)`` on the GPU; the count may be a run-time value, none at all if it is negative."""
+
+    counter: Expr
+    count: Int
+    where: str | None
+    body: list[Node] = field(default_factory=list)
+
+
+@dataclass
+class When:
+    """The body runs if the condition holds for the wave (the condition is uniform)."""
+
+    condition: Expr
+    where: str | None
+    body: list[Node] = field(default_factory=list)
+
+
+Node = OpCall | Loop | When
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """Two sizes that a launch must make equal, and the words for an error."""
+
+    a: Int
+    b: Int
+    words: str
+
+
+class Trace:
+    """A kernel being recorded: its tiles, grid and nodes."""
+
+    def __init__(self, arch: str, waves: tuple[int, int]) -> None:
+        self.arch, self.waves = arch, waves
+        self.nodes: list[Node] = []
+        self.stack: list[list[Node]] = [self.nodes]
+        self.depth = 0
+        self.phase: str | None = None
+        self.shared: list[Any] = []
+        self.registers: list[Any] = []
+        self.grid: tuple[Int, Int, Int] = (1, 1, 1)
+        self.loops = 0
+        self.requirements: list[Requirement] = []
+
+    @property
+    def wave_count(self) -> int:
+        return self.waves[0] * self.waves[1]
+
+    def record(self, op: Op, args: tuple[Any, ...], options: dict[str, Any]) -> None:
+        self.stack[-1].append(OpCall(op, args, options, user_line(), self.phase))
+
+
+_CURRENT: ContextVar[Trace | None] = ContextVar("trace", default=None)
+
+
+def current() -> Trace:
+    """The kernel being traced; ops outside a kernel are a `BuildError`."""
+    trace = _CURRENT.get()
+    if trace is None:
+        raise BuildError(
+            "outside-kernel", "tiles and ops exist only while a kernel is traced", where=user_line(),
+            fix="call them inside a function decorated with pk.kernel",
+        )  # fmt: skip
+    return trace
+
+
+@contextmanager
+def tracing(trace: Trace) -> Iterator[Trace]:
+    """Record into ``trace``."""
+    token = _CURRENT.set(trace)
+    try:
+        yield trace
+    finally:
+        _CURRENT.reset(token)
+
+
+def loop(start: Int, stop: Int | None = None, *, unroll: int = 1) -> Iterator[Int]:
+    """``for i in pk.loop(n)`` or ``pk.loop(start, stop)``: a loop of the GPU.
+
+    The body is traced ``unroll`` times with ``i, i+1, …`` (so ``i % unroll`` is known at build time), then once more for each
+    step that may remain. Counters count up by one; a stop at or below the start runs nothing.
+    """
+    if stop is None:
+        start, stop = 0, start
+    trace, where = current(), user_line()
+    if unroll < 1:
+        raise BuildError("unroll", f"unroll is {unroll}, at least 1 is needed", where=where)
+    steps = maximum(stop - start, 0) // unroll if unroll > 1 else stop - start
+    with _looping(trace, steps, where) as index:
+        for step in range(unroll):
+            yield start + index * unroll + step
+    for step in range(unroll - 1):
+        # The affine form keeps the residue by ``unroll`` known: start + unroll * steps + step.
+        last = start + steps * unroll + step
+        with when(below(last, stop)):
+            yield last
+
+
+@contextmanager
+def _looping(trace: Trace, count: Int, where: str | None) -> Iterator[Expr]:
+    trace.loops += 1
+    trace.depth += 1
+    node = Loop(leaf("loop", trace.loops, scope=trace.depth), count, where)
+    trace.stack[-1].append(node)
+    trace.stack.append(node.body)
+    try:
+        yield node.counter
+    finally:
+        trace.stack.pop()
+        trace.depth -= 1
+
+
+@contextmanager
+def when(condition: Int) -> Iterator[None]:
+    """``with pk.when(t < n):`` the ops inside run on the waves for which the condition holds."""
+    trace = current()
+    if isinstance(condition, int):
+        target: list[Node] = trace.stack[-1] if condition else []
+    else:
+        if not condition.uniform:
+            raise BuildError(
+                "lane-condition", f"the condition {condition} differs by lane, pk.when takes one value per wave",
+                where=user_line(), fix="use pk.select for lane-wise choices",
+            )  # fmt: skip
+        node = When(condition, user_line())
+        trace.stack[-1].append(node)
+        target = node.body
+    trace.stack.append(target)
+    try:
+        yield
+    finally:
+        trace.stack.pop()
+
+
+@contextmanager
+def phase(name: str) -> Iterator[None]:
+    """Ops inside belong to this phase of the schedule; the name reaches the assembly, findings and timeline."""
+    trace = current()
+    before, trace.phase = trace.phase, name
+    try:
+        yield
+    finally:
+        trace.phase = before
+
+
+def require_equal(a: Int, b: Int, words: str) -> None:
+    """Launches for which ``a`` and ``b`` differ are refused with ``words`` and both numbers."""
+    current().requirements.append(Requirement(a, b, words))
