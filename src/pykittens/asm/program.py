@@ -1,0 +1,217 @@
+"""A machine program being written: instructions, labels and remarks in order, with the Python line of each.
+
+    p = Program("gfx950")
+    p.v_add_f32(v[0], v[1], 1.0)
+    p.label("loop")
+    p.s_cbranch_scc1("loop")
+
+Every mnemonic is a method, with LLVM's name and operand order; modifiers are keywords (``offset=16, offen=True``).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from pykittens.errors import BuildError
+from pykittens.isa import DEFINITIONS, text
+from pykittens.isa.instruction import Instruction
+from pykittens.isa.registers import Label
+
+from .control_flow import Block, blocks
+from .operands import prepare
+from .phases import PhaseMarks
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+@dataclass(frozen=True, slots=True)
+class LabelMark:
+    """A place that branches can name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """A comment line of the assembly."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class WaitFor:
+    """Here this wave's copies into these LDS tiles have landed; `waits.insert` turns it into an ``s_waitcnt`` or nothing."""
+
+    tiles: tuple[str, ...]
+    remark: str = ""
+    where: str | None = None
+    phase: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One instruction of a program, the phase of the schedule it belongs to, and the LDS tiles it touches by name.
+
+    ``unchecked``: the author answers for the order of its LDS accesses (see tile_rules.py).
+    """
+
+    instruction: Instruction
+    phase: str | None = None
+    lds_reads: tuple[str, ...] = ()
+    lds_writes: tuple[str, ...] = ()
+    remark: str = ""
+    unchecked: bool = False
+
+
+Item = Line | LabelMark | Remark | WaitFor
+
+
+def user_line() -> str | None:
+    """``file.py:12`` of the innermost caller outside the package, or of a kernel of the package's own."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        path = frame.f_code.co_filename
+        inside = os.path.abspath(path).startswith(_PACKAGE)
+        if not inside or os.sep + "kernels" + os.sep in path:
+            return f"{path}:{frame.f_lineno}"
+        frame = frame.f_back  # type: ignore[assignment]
+    return None
+
+
+class Program:
+    """Items in order for one architecture (``gfx942`` or ``gfx950``)."""
+
+    def __init__(self, arch: str) -> None:
+        self.arch = arch
+        self.items: list[Item] = []
+        self.phase: str | None = None
+        self.where: str | None = None
+        self._labels = 0
+
+    # -- writing ---------------------------------------------------------------------------------------------
+    def emit(
+        self,
+        name: str,
+        *operands: object,
+        lds_reads: tuple[str, ...] = (),
+        lds_writes: tuple[str, ...] = (),
+        remark: str = "",
+        unchecked: bool = False,
+        **modifiers: object,
+    ) -> Instruction:
+        """Append one instruction, checked; its encoding is the shortest that fits.
+
+        Raises BuildError for an unknown name, an instruction that the chip lacks, and operands that do not fit.
+        """
+        where = self.where or user_line()
+        definition = DEFINITIONS.get(name)
+        if definition is None:
+            raise BuildError("unknown-instruction", f"there is no instruction {name}", where=where)
+        if self.arch not in definition.archs:
+            raise BuildError(
+                "arch-instruction", f"{name} does not exist on {self.arch}, only on {', '.join(definition.archs)}",
+                where=where,
+            )  # fmt: skip
+        converted, given, encoding = prepare(definition, operands, modifiers, where)
+        instruction = Instruction(definition, converted, given, encoding, where=where)
+        self.items.append(Line(instruction, self.phase, lds_reads, lds_writes, remark, unchecked))
+        return instruction
+
+    def __getattr__(self, name: str) -> Callable[..., Instruction]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return lambda *operands, **modifiers: self.emit(name, *operands, **modifiers)
+
+    def wait_for(self, *tiles: str, remark: str = "") -> None:
+        """From here on this wave's copies into the LDS tiles of these names have landed."""
+        self.items.append(WaitFor(tiles, remark, self.where or user_line(), self.phase))
+
+    def new_label(self, stem: str) -> str:
+        """A label name not used before in this program."""
+        self._labels += 1
+        return f"{stem}_{self._labels}"
+
+    def label(self, name: str) -> None:
+        self.items.append(LabelMark(name))
+
+    def comment(self, words: str) -> None:
+        self.items.append(Remark(words))
+
+    @contextmanager
+    def at(self, where: str | None) -> Iterator[None]:
+        """Instructions inside come from this Python line."""
+        before, self.where = self.where, where or self.where
+        try:
+            yield
+        finally:
+            self.where = before
+
+    # -- reading ---------------------------------------------------------------------------------------------
+    def lines(self) -> list[Line]:
+        """The instructions alone, in order."""
+        return [item for item in self.items if isinstance(item, Line)]
+
+    def control_flow(self) -> list[Block]:
+        """The basic blocks over `items`; raises BuildError for labels that are missing or there twice."""
+        places: dict[str, int] = {}
+        for i, item in enumerate(self.items):
+            if isinstance(item, LabelMark) and places.setdefault(item.name, i) != i:
+                raise BuildError("label-twice", f"the label {item.name} stands at two places")
+        nodes = [item.instruction if isinstance(item, Line) else None for item in self.items]
+
+        def target(i: int) -> int:
+            item = self.items[i]
+            assert isinstance(item, Line)
+            names = [o.name for o in item.instruction.operands if isinstance(o, Label)]
+            if not names or names[0] not in places:
+                raise BuildError(
+                    "unknown-label", f"{item.instruction.name} goes to {', '.join(names) or 'no label'}, which is nowhere",
+                    where=item.instruction.where,
+                )  # fmt: skip
+            return places[names[0]]
+
+        return blocks(nodes, target)
+
+    def with_items(self, items: list[Item]) -> Program:
+        """The same program with other items (a pass's result)."""
+        result = Program(self.arch)
+        result.items, result._labels = items, self._labels
+        return result
+
+    def assembly(self) -> tuple[list[str], list[str]]:
+        """Assembly lines, and the files that their ``.loc`` marks number from 1.
+
+        A ``.loc`` stands where the Python line changes, a phase symbol (see phases.py) where the phase does.
+        """
+        out: list[str] = []
+        files: dict[str, int] = {}
+        last: str | None = None
+        phases = PhaseMarks()
+        for item in self.items:
+            if isinstance(item, LabelMark):
+                out.append(f"{item.name}:")
+            elif isinstance(item, Remark):
+                out.append(f"  ; {item.text}")
+            elif isinstance(item, Line):
+                out += phases.before(item.phase)
+                where = item.instruction.where
+                if where is not None and where != last:
+                    path, _, line = where.rpartition(":")
+                    out.append(f"  .loc {files.setdefault(path, len(files) + 1)} {line}")
+                    last = where
+                remark = f"  ; {item.remark}" if item.remark else ""
+                out.append(f"  {text(item.instruction)}{remark}")
+            else:
+                raise AssertionError("a wait for tiles is left: waits.insert comes before the text")
+        return out, _short_names(list(files))
+
+
+def _short_names(paths: list[str]) -> list[str]:
+    """File names without folders, so that the text does not depend on where they lie; two of one name keep one folder."""
+    names = [os.path.basename(path) for path in paths]
+    parents = [os.path.basename(os.path.dirname(path)) for path in paths]
+    return [name if names.count(name) == 1 else f"{parent}/{name}" for parent, name in zip(parents, names, strict=True)]
