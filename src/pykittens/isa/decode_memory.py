@@ -14,10 +14,10 @@ _OFF = 0x7F
 """The ``saddr`` field of global and scratch instructions without a scalar address."""
 
 
-def _data(operand: Operand, place: tuple[int, int], acc_at: int) -> Read:
+def _data(operand: Operand, place: tuple[int, int], acc_at: int, aligned: bool = True) -> Read:
     """A data operand: vector or, by the ``acc`` bit, accumulation registers."""
-    vector = from_table(place, vector_registers(operand.dwords))
-    accumulation = from_table(place, vector_registers(operand.dwords, "a"))
+    vector = from_table(place, vector_registers(operand.dwords, "v", aligned))
+    accumulation = from_table(place, vector_registers(operand.dwords, "a", aligned))
     return lambda bits: accumulation(bits) if (bits >> acc_at) & 1 else vector(bits)
 
 
@@ -27,10 +27,13 @@ def _roles(definition: Definition) -> dict[str, Operand]:
 
 
 def plan_ds(definition: Definition) -> Plan:
-    """An LDS instruction; the ``gds`` bit matters to the global wave sync alone."""
+    """An LDS instruction; the ``gds`` bit is ignored but by the global wave sync, which must have it."""
     fmt = FORMATS["DS"]
+    access = definition.access
     acc = fmt.fields["acc"][0]
-    operands = [_data(operand, fmt.fields["vdst"], acc) for operand in definition.explicit_dsts]
+    # The one wide operand that may start at an odd register (llvm).
+    aligned = access is None or access.transpose != 6
+    operands = [_data(operand, fmt.fields["vdst"], acc, aligned) for operand in definition.explicit_dsts]
     roles = _roles(definition)
     for role, operand in roles.items():
         if role == "addr":
@@ -40,13 +43,23 @@ def plan_ds(definition: Definition) -> Plan:
     unused = [name for name in ("addr", "data0", "data1") if name not in roles]
     unused += [] if definition.explicit_dsts else ["vdst"]
     modifiers: list[ReadModifier] = []
-    if definition.access is not None and definition.access.stride:
+    if access is None or access.op in ("push", "pull"):
+        unused.append("gds")
+    if access is None:
+        unused += ["offset0", "offset1"]
+    elif access.stride:
         modifiers += [number(name, fmt.fields[name]) for name in ("offset0", "offset1")]
     else:
         modifiers.append(number("offset", (fmt.fields["offset0"][0], 16)))
-    if definition.access is not None and definition.access.space == "gws":
-        modifiers.append(flag("gds", fmt.fields["gds"]))
+    if access is not None and access.space == "gws":
+        modifiers.append(_read_gds)
     return Plan(definition, "", fmt.size, mask_of(fmt, *unused), tuple(operands), tuple(modifiers))
+
+
+def _read_gds(bits: int, out: dict[str, object]) -> None:
+    if not (bits >> FORMATS["DS"].fields["gds"][0]) & 1:
+        raise IllegalEncoding
+    out["gds"] = True
 
 
 def _buffer_address(fmt: Format) -> Read:
@@ -75,22 +88,33 @@ def plan_buffer(definition: Definition, arch: str) -> Plan:
     }
     for operand in definition.explicit_dsts:
         data = readers["vdata"](operand)
-        operands.append(_unless(fmt.fields["lds"][0], data) if may_go_to_lds else data)
+        operands.append(_unless_lds(fmt, data) if may_go_to_lds else data)
     operands += [readers[role](operand) for role, operand in roles.items()]
+    if not roles:
+        # Cache upkeep has nothing but its scope; the other fields are ignored (as LLVM decodes them).
+        scope = [flag(name, fmt.fields[name]) for name in ("sc0", "sc1")]
+        return Plan(definition, "", fmt.size, mask_of(fmt, "lds", "offen", "idxen", "acc"), (), tuple(scope))
     modifiers: list[ReadModifier] = [number("offset", fmt.fields["offset"])]
     flags = ["offen", "idxen", "sc0", "sc1", "nt"] + (["lds"] if may_go_to_lds else [])
     modifiers += [flag(name, fmt.fields[name]) for name in flags]
     if "format" in fmt.fields:
         modifiers.append(number("format", fmt.fields["format"], None))
     unused = [] if may_go_to_lds or "lds" not in fmt.fields else ["lds"]
-    if not roles:
-        unused += ["vaddr", "vdata", "srsrc", "soffset", "offset", "offen", "idxen", "acc"]
     return Plan(definition, "", fmt.size, mask_of(fmt, *unused), tuple(operands), tuple(modifiers))
 
 
-def _unless(at: int, read_data: Read) -> Read:
-    """No data register where bit ``at`` is set."""
-    return lambda bits: None if (bits >> at) & 1 else read_data(bits)
+def _unless_lds(fmt: Format, read_data: Read) -> Read:
+    """No data register where the data goes to LDS; the ``acc`` bit is then 0."""
+    lds, acc = fmt.fields["lds"][0], fmt.fields["acc"][0]
+
+    def read(bits: int) -> Operands:
+        if not (bits >> lds) & 1:
+            return read_data(bits)
+        if (bits >> acc) & 1:
+            raise IllegalEncoding
+        return None
+
+    return read
 
 
 def _descriptor(fmt: Format) -> Read:
@@ -112,6 +136,7 @@ def plan_flat(definition: Definition) -> Plan:
     acc = fmt.fields["acc"][0]
     roles = _roles(definition)
     returns = definition.access.returns if definition.access is not None else None
+    to_lds = not definition.explicit_dsts and "data" not in roles
     operands: list[Read] = []
     for operand in definition.explicit_dsts:
         data = _data(operand, fmt.fields["vdst"], acc)
@@ -120,7 +145,7 @@ def plan_flat(definition: Definition) -> Plan:
         if role == "data":
             operands.append(_data(operand, fmt.fields["data"], acc))
         elif role == "saddr":
-            operands.append(_scalar_address(operand, fmt))
+            operands.append(_scalar_address(operand, fmt, to_lds))
         elif definition.format == "SCRATCH":
             operands.append(_if(fmt.fields["lds"][0], from_table(fmt.fields["addr"], vector_registers(1))))
         elif definition.format == "GLOBAL":
@@ -133,7 +158,9 @@ def plan_flat(definition: Definition) -> Plan:
     modifiers += [flag(name, fmt.fields[name]) for name in ("sc0", "sc1", "nt")]
     zero = 1 << (low + width - 1) if flat else 0
     zero |= 0 if definition.format == "SCRATCH" else mask_of(fmt, "lds")
+    zero |= mask_of(fmt, "saddr") if flat else 0
     # Data fields that the instruction does not use are ignored (as LLVM decodes them).
+    zero |= mask_of(fmt, "acc") if to_lds else 0
     return Plan(definition, "", fmt.size, zero, tuple(operands), tuple(modifiers))
 
 
@@ -142,9 +169,11 @@ def _if(at: int, read_operand: Read) -> Read:
     return lambda bits: read_operand(bits) if (bits >> at) & 1 else None
 
 
-def _scalar_address(operand: Operand, fmt: Format) -> Read:
+def _scalar_address(operand: Operand, fmt: Format, to_lds: bool) -> Read:
     low, width = fmt.fields["saddr"]
-    register = from_table((low, width), scalar_registers(operand.dwords))
+    table = scalar_registers(operand.dwords)
+    # A pair may be EXEC in loads to LDS alone (as LLVM decodes it).
+    register = from_table((low, width), table if operand.dwords == 1 or to_lds else (*table[:126], None, None))
     return lambda bits: None if (bits >> low) & ((1 << width) - 1) == _OFF else register(bits)
 
 

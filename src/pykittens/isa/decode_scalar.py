@@ -114,7 +114,8 @@ def plan_smem(definition: Definition) -> Plan:
     modifiers: list[ReadModifier] = []
     if "soffset" in sources:
         modifiers.append(_read_smem_offset)
-    modifiers.append(flag("glc", fmt.fields["glc"]))
+    if access is not None and access.kind in ("load", "store", "atomic"):
+        modifiers.append(flag("glc", fmt.fields["glc"]))
     # Unused fields are ignored, but what has no offset has no constant one (as LLVM decodes them).
     zero = 0 if "soffset" in sources else mask_of(fmt, "imm")
     return Plan(definition, "", fmt.size, zero, tuple(operands), tuple(modifiers))
@@ -149,3 +150,6 @@ def _read_soffset(bits: int) -> Operands:
 def _read_smem_offset(bits: int, out: dict[str, object]) -> None:
     if bits & _IMM:
         _read_offset(bits, out)
+        if bits & _SOFFSET_EN:
+            # Beside a register an offset of 0 has an encoding of its own.
+            out.setdefault("offset", 0)

@@ -54,9 +54,9 @@ def scalar_register(code: int, dwords: int = 1) -> Reg | None:
     return Reg("s", code, dwords) if code in (126, 127) and last <= 127 else None
 
 
-def vector_register(code: int, dwords: int = 1, file: str = "v") -> Reg | None:
-    """``dwords`` vector (or accumulation) registers from ``code``; ranges start at even numbers."""
-    if code + dwords > 256 or (dwords > 1 and code % 2):
+def vector_register(code: int, dwords: int = 1, file: str = "v", aligned: bool = True) -> Reg | None:
+    """``dwords`` vector (or accumulation) registers from ``code``; ranges start at even numbers where ``aligned``."""
+    if code + dwords > 256 or (aligned and dwords > 1 and code % 2):
         return None
     return Reg(file, code, dwords)
 
@@ -92,6 +92,6 @@ def scalar_registers(dwords: int) -> tuple[Operands, ...]:
 
 
 @lru_cache(maxsize=None)
-def vector_registers(dwords: int, file: str = "v") -> tuple[Operands, ...]:
+def vector_registers(dwords: int, file: str = "v", aligned: bool = True) -> tuple[Operands, ...]:
     """What each value of an 8-bit vector register field means."""
-    return tuple(vector_register(code, dwords, file) for code in range(256))
+    return tuple(vector_register(code, dwords, file, aligned) for code in range(256))

@@ -85,7 +85,7 @@ def _simm16(instruction: Instruction) -> list[str]:
     if definition.has("message"):
         return [message_text(value)]
     if definition.has("ends"):
-        return [number_text(value)] if value else []
+        return [str(value)] if value else []
     return [hex(value) if definition.format == "SOPK" else number_text(value)]
 
 
@@ -95,8 +95,11 @@ def _source(
     definition = instruction.definition
     if operand.type is label:
         return _target(instruction, value, labels)
-    if definition.format == "SMEM" and definition.access is not None and definition.access.roles[index] == "soffset":
+    role = definition.access.roles[index] if definition.access is not None else None
+    if definition.format == "SMEM" and role == "soffset":
         return _scalar_offset(instruction, operand, value)
+    if role == "probe" and isinstance(value, Const):
+        return number_text(value.bits)
     if definition.has("literal") and index == len(definition.explicit_srcs) - 1 and isinstance(value, Const):
         return plain_literal_text(value)
     shown = operand_text(value, operand, definition.has(f"literal{index}"))

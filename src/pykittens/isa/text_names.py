@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .text_operands import number_text
-
 HARDWARE_REGISTERS = {
     1: "HW_REG_MODE", 2: "HW_REG_STATUS", 3: "HW_REG_TRAPSTS", 4: "HW_REG_HW_ID", 5: "HW_REG_GPR_ALLOC",
     6: "HW_REG_LDS_ALLOC", 7: "HW_REG_IB_STS", 15: "HW_REG_SH_MEM_BASES", 16: "HW_REG_TBA_LO", 17: "HW_REG_TBA_HI",
@@ -16,7 +14,7 @@ HARDWARE_REGISTERS = {
 
 _MESSAGES = {
     1: "MSG_INTERRUPT", 2: "MSG_GS", 3: "MSG_GS_DONE", 4: "MSG_SAVEWAVE", 5: "MSG_STALL_WAVE_GEN", 6: "MSG_HALT_WAVES",
-    7: "MSG_ORDERED_PS_DONE", 9: "MSG_GS_ALLOC_REQ", 10: "MSG_GET_DOORBELL", 15: "MSG_SYSMSG",
+    7: "MSG_ORDERED_PS_DONE", 8: "MSG_EARLY_PRIM_DEALLOC", 9: "MSG_GS_ALLOC_REQ", 10: "MSG_GET_DOORBELL", 15: "MSG_SYSMSG",
 }  # fmt: skip
 _GS_OPERATIONS = {0: "GS_OP_NOP", 1: "GS_OP_CUT", 2: "GS_OP_EMIT", 3: "GS_OP_EMIT_CUT"}
 _OPERATIONS = {
@@ -32,7 +30,7 @@ _DATA_FORMATS = (
 )  # fmt: skip
 _NUMBER_FORMATS = ("UNORM", "SNORM", "USCALED", "SSCALED", "UINT", "SINT", "RESERVED_6", "FLOAT")
 DEFAULT_BUFFER_FORMAT = 1
-"""MTBUF's 7 format bits that LLVM leaves out: 8-bit unsigned normalized."""
+"""MTBUF's 7 format bits (4 of the data, 3 of the number) that LLVM leaves out: 8-bit unsigned normalized."""
 
 
 def hwreg_text(simm16: int) -> str:
@@ -70,13 +68,16 @@ def waitcnt_text(modifiers: Mapping[str, object]) -> str:
 def index_mode_text(bits: int) -> str:
     """``gpr_idx(SRC0,DST)``."""
     if bits > 15:
-        return number_text(bits)
+        return hex(bits)
     return f"gpr_idx({','.join(name for i, name in enumerate(_INDEX_MODES) if bits >> i & 1)})"
 
 
 def buffer_format_text(bits: int) -> str:
-    """``format:[BUF_DATA_FORMAT_32,BUF_NUM_FORMAT_FLOAT]``."""
-    return f"format:[BUF_DATA_FORMAT_{_DATA_FORMATS[bits & 15]},BUF_NUM_FORMAT_{_NUMBER_FORMATS[bits >> 4]}]"
+    """``format:[BUF_DATA_FORMAT_32,BUF_NUM_FORMAT_FLOAT]``, without the half that is the default; empty if both are."""
+    data, number = bits & 15, bits >> 4
+    names = [f"BUF_DATA_FORMAT_{_DATA_FORMATS[data]}"] if data != DEFAULT_BUFFER_FORMAT & 15 else []
+    names += [f"BUF_NUM_FORMAT_{_NUMBER_FORMATS[number]}"] if number != DEFAULT_BUFFER_FORMAT >> 4 else []
+    return f"format:[{','.join(names)}]" if names else ""
 
 
 def swizzle_text(offset: int) -> str:
@@ -97,11 +98,8 @@ def swizzle_text(offset: int) -> str:
     group = 32 - kept
     if group > 1 and group.bit_count() == 1 and ones < group and not flipped:
         return f"swizzle(BROADCAST,{group},{ones})"
-    mask = ""
-    for bit in (16, 8, 4, 2, 1):
-        if kept & bit:
-            character = "p" if not (ones | flipped) & bit else "i" if not ones & bit else "1"
-        else:
-            character = "1" if ones & bit else "0"
-        mask += character
+    # What becomes of a lane bit that is 0, and of one that is 1.
+    zero, one = ones ^ flipped, (kept | ones) ^ flipped
+    names = {(0, 0): "0", (1, 1): "1", (0, 1): "p", (1, 0): "i"}
+    mask = "".join(names[zero >> bit & 1, one >> bit & 1] for bit in (4, 3, 2, 1, 0))
     return f'swizzle(BITMASK_PERM,"{mask}")'
