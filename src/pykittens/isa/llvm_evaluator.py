@@ -42,7 +42,7 @@ class Block:
         """The name of an operation without side effects, written unless an equal one was."""
         name = self.known.get(operation)
         if name is None:
-            name = self.known[operation] = f"%{len(self.known)}"
+            name = self.known[operation] = f"%v{len(self.known)}"
             self.lines.append(f"{name} = {operation}")
         return name
 
@@ -104,7 +104,7 @@ class LlvmEvaluator:
         """``operation`` (such as ``icmp eq``) on operands of one type; lanes if any operand has them."""
         lanes = any(o.lanes for o in operands)
         names = ", ".join(self.name(type, o, lanes) for o in operands)
-        return Raw(self.block.emit(f"{operation} {self.spell(type, lanes)} {names}"), lanes, dirty)
+        return Raw(self.block.emit(f"{operation} {self.spell(type, lanes)} {names}"), lanes, dirty and self.lazy)
 
     def intrinsic(self, type: Type, name: str, *operands: Raw, extra: str = "", dirty: bool = False) -> Raw:
         """An intrinsic that is overloaded on the one type of its operands and result."""
@@ -112,12 +112,12 @@ class LlvmEvaluator:
         spelled = self.spell(type, lanes)
         arguments = [f"{spelled} {self.name(type, o, lanes)}" for o in operands] + ([extra] if extra else [])
         suffix = ("v64" if lanes else "") + ("f" if type.is_float and type.bits > 16 else "i") + str(type.bits)
-        return Raw(self.block.call(spelled, f"llvm.{name}.{suffix}", *arguments), lanes, dirty)
+        return Raw(self.block.call(spelled, f"llvm.{name}.{suffix}", *arguments), lanes, dirty and self.lazy)
 
     def cast(self, operation: str, source: Type, target: Type, a: Raw, dirty: bool = False) -> Raw:
         """``trunc``, ``fpext`` and their like."""
         text = f"{operation} {self.spell(source, a.lanes)} {a.name} to {self.spell(target, a.lanes)}"
-        return Raw(self.block.emit(text), a.lanes, dirty)
+        return Raw(self.block.emit(text), a.lanes, dirty and self.lazy)
 
     def const(self, type: Type, value: int | float) -> Raw:
         if type.is_float:
@@ -190,7 +190,7 @@ class LlvmEvaluator:
         return Raw(self.block.emit(f"bitcast {half} {rounded} to {self.spell(u16, a.lanes)}"), a.lanes)
 
     def dirtied(self, a: Raw) -> Raw:
-        return Raw(a.name, a.lanes, True)
+        return Raw(a.name, a.lanes, self.lazy)
 
     # -- comparison and types ----------------------------------------------------------------------------------
     def compare(self, op: str, type: Type, a: Raw, b: Raw) -> Raw:

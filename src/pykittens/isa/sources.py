@@ -60,6 +60,9 @@ class Sources:
             return self._packed(i, operand, half)
         if operand.mask:
             return self._dwords(i, operand).mask_lanes()
+        if operand.bits > 64:
+            slot = self.first_slot + i
+            return [self.machine.register(slot, dword).lanes() for dword in range(operand.dwords)]
         raw = self._dwords(i, operand)
         if self.definition.has("mix"):
             return self._mixed(i, raw)
@@ -112,6 +115,8 @@ class Sources:
         if half is None:
             return self._packed(i, operand, 0), self._packed(i, operand, 1)
         high = self._flag("op_sel_hi", i, 1) if half else self._flag("op_sel", i)
+        if self._meaning_chooses:
+            high = half
         if operand.type.bits == 32:
             raw = self._dwords(i, operand, high)
         else:
@@ -155,13 +160,13 @@ class Sources:
     # -- DPP ---------------------------------------------------------------------------------------------------
     def _permuted(self, value: Value) -> Value:
         sources = source_lanes(self._tuple("dpp_ctrl"))
-        moved = value.shuffle(tuple(0 if s is None else s for s in sources))
+        moved = value.shuffle(_or_own(sources))
         return self._has_source(value).select(moved, 0) if self.modifiers.get("bound_ctrl") else moved
 
     def _has_source(self, like: Value) -> Value:
         """u1 lanes: whether the lane that a lane reads exists and is enabled."""
         sources = source_lanes(self._tuple("dpp_ctrl"))
-        active = self.machine.state("exec").mask_lanes().shuffle(tuple(0 if s is None else s for s in sources))
+        active = self.machine.state("exec").mask_lanes().shuffle(_or_own(sources))
         if None not in sources:
             return active
         return active & constant_mask(like, tuple(s is not None for s in sources))
@@ -226,6 +231,11 @@ class Sources:
                 raw = raw >> 16
         value = _typed(raw, operand.type)
         return self._flushed(value) if operand.type.is_float else value
+
+
+def _or_own(sources: tuple[int | None, ...]) -> tuple[int, ...]:
+    """Lanes without a source read themselves, which keeps permutations inside rows."""
+    return tuple(lane if source is None else source for lane, source in enumerate(sources))
 
 
 def _typed(raw: Value, type: Type) -> Value:
