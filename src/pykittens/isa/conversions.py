@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .types import Type, f32, f64, i16, i32, u16, u32
-from .value import Value
+from .types import Type, f16, f32, f64, i16, i32, u16, u32
+from .value import Value, exponent_bits, mantissa_bits
 
 
 def byte_to_f32(x: Value, index: int) -> Value:
@@ -21,8 +21,8 @@ def floor_to_i32(x: Value) -> Value:
 
 
 def round_up_to_i32(x: Value) -> Value:
-    """Nearest integer, halves up: the sum with 0.5 is not rounded before the floor."""
-    return (x.to(f64) + 0.5).floor().to(i32)
+    """Nearest integer, halves up."""
+    return (x + 0.5).floor().to(i32)
 
 
 def to_normalized(x: Value, type: Type) -> Value:
@@ -43,3 +43,32 @@ def normalized_u16(x: Value) -> Value:
 def pack_halves(low: Value, high: Value) -> Value:
     """Two 16-bit values as one u32."""
     return low.bits(u16).resize(u32) | (high.bits(u16).resize(u32) << 16)
+
+
+def round_toward_zero(x: Value) -> Value:
+    """An f32 as f16, toward zero; what is too big becomes the largest number."""
+    nearest = x.to(f16)
+    away = abs(nearest.to(f32)) > abs(x)
+    # One code less is one number nearer to zero, and the largest below infinity.
+    return (away & ~x.isinf()).select((nearest.bits(u16) - 1).bits(f16), nearest)
+
+
+def round_randomly(x: Value, random: Value, type: Type) -> Value:
+    """An f32 as f16 or bf16: top random bits are added below the last kept place, then the rest is cut off.
+
+    Too big numbers become infinite; NaN is quieted.
+    """
+    bits = x.bits(u32)
+    magnitude = bits & 0x7FFFFFFF
+    drop = mantissa_bits(f32) - mantissa_bits(type)
+    code = (magnitude + (random >> (32 - drop))) >> drop
+    infinity = exponent_bits(type)
+    if type is f16:
+        rebias = (127 - 15) << 10
+        significand = (magnitude & 0x7FFFFF) | 0x800000
+        distance = (127 - 14) - (magnitude >> 23)
+        denormal = ((significand >> distance.min(31)) + (random >> (32 - drop))) >> drop
+        code = (magnitude < ((127 - 14) << 23)).select(denormal, code - rebias)
+    code = ((code > infinity) | (magnitude == 0x7F800000)).select(infinity, code)
+    number = (code | ((bits >> 31) << 15)).resize(u16).bits(type)
+    return x.isnan().select(x.to(type), number)

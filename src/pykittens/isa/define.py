@@ -15,7 +15,8 @@ or a tuple. Where the first destination is not packed, the meaning is called onc
 Values (low, high), as op_sel and op_sel_hi choose them. The tokens of `CONSTANTS` give the meaning plain Python
 values that are fixed for a form of the instruction: ``op_sel`` (bit i is source i's, bit 3 the destination's;
 nothing else is then chosen by these bits), ``bitop3``, ``ieee`` and ``fp16_ovfl`` (0 or 1, from MODE), ``arch``
-(str). An operand of more than 64 bits is a list of its dwords (u32 Values, lowest first), in sources and in results.
+(str). A packed destination of sources that are not packed gets a pair (low, high) from one call. An operand of more
+than 64 bits is a list of its dwords (u32 Values, lowest first), in sources and in results.
 
 ``simm16`` (i16) and ``gpr_idx`` (u32) are the modifiers of these names as `Value`s, printed at their place in the
 signature. ``label`` is the operand of a branch and no value: the meaning does not get it. The meaning of a conditional

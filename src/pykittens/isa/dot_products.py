@@ -27,3 +27,9 @@ def dot_float(a: tuple[Value, Value], b: tuple[Value, Value], c: Value) -> Value
     for x, y in zip(a, b, strict=True):
         c = c + x.to(f32) * y.to(f32)
     return c
+
+
+def dot_pairs(a: tuple[Value, Value], b: tuple[Value, Value], c: Value) -> Value:
+    """Two products exact in f32, added to each other first and then to ``c``."""
+    low, high = (x.to(f32) * y.to(f32) for x, y in zip(a, b, strict=True))
+    return low + high + c

@@ -32,6 +32,50 @@ def _extreme(a: Value, b: Value, ieee: int, pick: Callable[[Value, Value], Value
     return result
 
 
+def _nan_or(result: Value, *sources: Value) -> Value:
+    """The first source that is NaN, quieted, else the result."""
+    for source in reversed(sources):
+        result = source.isnan().select(source.quiet(), result)
+    return result
+
+
+def minimum(a: Value, b: Value) -> Value:
+    """The smaller, -0 below +0; NaN if either is (IEEE 754-2019)."""
+    return _nan_or(a.min(b), a, b)
+
+
+def maximum(a: Value, b: Value) -> Value:
+    """The larger, +0 above -0; NaN if either is (IEEE 754-2019)."""
+    return _nan_or(a.max(b), a, b)
+
+
+def minimum3(a: Value, b: Value, c: Value) -> Value:
+    return minimum(minimum(a, b), c)
+
+
+def maximum3(a: Value, b: Value, c: Value) -> Value:
+    return maximum(maximum(a, b), c)
+
+
+def min3_number(a: Value, b: Value, c: Value, ieee: int) -> Value:
+    return min_number(min_number(a, b, ieee), c, ieee)
+
+
+def max3_number(a: Value, b: Value, c: Value, ieee: int) -> Value:
+    return max_number(max_number(a, b, ieee), c, ieee)
+
+
+def med3_number(a: Value, b: Value, c: Value, ieee: int) -> Value:
+    """The middle one of three numbers; the smallest if one is NaN."""
+    middle = a.max(b).min(a.min(b).max(c))
+    return (a.isnan() | b.isnan() | c.isnan()).select(min3_number(a, b, c, ieee), middle)
+
+
+def mul_legacy(a: Value, b: Value) -> Value:
+    """The product, +0 if a factor is 0 even if the other is infinite or NaN."""
+    return ((a == 0.0) | (b == 0.0)).select(0.0, a * b)
+
+
 def power_of_two(exponent: Value, type: Type) -> Value:
     """2 to an i32 exponent that is in the range of normal numbers of ``type``."""
     mantissa = mantissa_bits(type)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .types import Type, i32, i64, u8, u16, u32
+from .types import Type, i32, i64, u32
 from .value import Value
 
 
@@ -32,6 +32,19 @@ def mul_u24(a: Value, b: Value) -> Value:
 def mul_i24(a: Value, b: Value) -> Value:
     """Low 32 bits of the product of the signed low 24 bits."""
     return a.sext(24) * b.sext(24)
+
+
+def mad(a: Value, b: Value, c: Value) -> Value:
+    """``a*b + c`` in the type of ``c``."""
+    return a.resize(c.type) * b.resize(c.type) + c
+
+
+def mad_u24(a: Value, b: Value, c: Value) -> Value:
+    return mul_u24(a, b) + c
+
+
+def mad_i24(a: Value, b: Value, c: Value) -> Value:
+    return mul_i24(a, b) + c
 
 
 def add_carry(a: Value, b: Value) -> tuple[Value, Value]:
@@ -69,15 +82,59 @@ def or_zero(result: tuple[Value, Value]) -> tuple[Value, Value]:
     return borrow.select(0, difference), borrow
 
 
-def product64(a: Value, b: Value, type: Type) -> Value:
-    """The full 64-bit product of two 32-bit values, as i64 or u64 (``type``)."""
-    narrow = i32 if type.signed else u32
-    return a.bits(narrow).resize(type) * b.bits(narrow).resize(type)
+def mad_wide(type: Type, a: Value, b: Value, c: Value) -> tuple[Value, Value]:
+    """The 64-bit sum of a product of 32-bit values and ``c``, and its bit 64: carry out, or for i64 the true sign."""
+    product = a.resize(type) * b.resize(type)
+    total = product + c
+    if not type.signed:
+        return total, total < product
+    overflow = ((product ^ total) & (c ^ total)) < 0
+    return total, (total < 0) ^ overflow
 
 
-def mbcnt(mask: Value, below: Value, base: Value) -> Value:
-    """``base`` plus how many bits of ``mask`` stand below the lane: ``below`` has ones in those places."""
-    return (mask & below).popcount() + base
+def mad_wide_clamped(type: Type, a: Value, b: Value, c: Value) -> tuple[Value, Value]:
+    """The same, saturated."""
+    total, carry = mad_wide(type, a, b, c)
+    if not type.signed:
+        return carry.select((1 << 64) - 1, total), carry
+    limit = carry.select(total.const(-(1 << 63)), (1 << 63) - 1)
+    return (carry ^ (total < 0)).select(limit, total), carry
+
+
+def lanes_below_low(lane: Value) -> Value:
+    """u32: ones for the lanes 0 to 31 below a lane."""
+    return (lane > 31).select(0xFFFFFFFF, (lane.const(1) << (lane & 31)) - 1)
+
+
+def lanes_below_high(lane: Value) -> Value:
+    """u32: ones for the lanes 32 to 63 below a lane."""
+    return (lane < 32).select(0, (lane.const(1) << (lane & 31)) - 1)
+
+
+def median(a: Value, b: Value, c: Value) -> Value:
+    """The middle one of three integers."""
+    return a.max(b).min(a.min(b).max(c))
+
+
+def extract_signed(x: Value, low: Value, width: Value) -> Value:
+    """``width`` bits (modulo 32) from bit ``low`` (modulo 32) up, sign-extended; 0 for no bits."""
+    up = (32 - (width & 31)) & 31
+    field = ((x >> (low & 31)) << up) >> up
+    return ((width & 31) == 0).select(0, field)
+
+
+def bitop3(a: Value, b: Value, c: Value, table: int) -> Value:
+    """Any function of three bits: result bit = ``table`` bit 4*a + 2*b + c."""
+
+    def of_c(two_bits: int) -> Value | None:
+        return {0: None, 1: ~c, 2: c, 3: c | ~c}[two_bits]
+
+    result = a.const(0)
+    for index, term in enumerate((~a & ~b, ~a & b, a & ~b, a & b)):
+        choice = of_c(table >> (2 * index) & 3)
+        if choice is not None:
+            result = result | (term & choice)
+    return result
 
 
 def first_high_one(x: Value) -> Value:
@@ -94,12 +151,6 @@ def first_high_change(x: Value) -> Value:
     """i32: how many of the highest bits are like the sign; -1 if all are."""
     unlike = (x ^ (x >> 31)).bits(u32)
     return first_high_one(unlike).bits(i32)
-
-
-def saturate_bytes(x: Value) -> Value:
-    """The two i16 halves of a dword, each clamped to 0..255, as two bytes."""
-    low, high = (saturate(half.sext(16), u8).resize(u16) for half in (x, x >> 16))
-    return low | (high << 8)
 
 
 def prng_step(x: Value) -> Value:

@@ -31,8 +31,8 @@ def is_alu(definition: Definition) -> bool:
 def execute(instruction: Instruction, machine: Machine) -> None:
     """Read the sources, call the meaning, write the destinations.
 
-    Per half where the first destination is packed. Omod, clamp, flushed denormals, halves and SDWA selections follow
-    the ISA manual's chapter on vector ALU operations; every lane obeys EXEC and DPP's masks.
+    Once for each half where the first destination and sources are packed. Omod, clamp, flushed denormals, halves
+    and SDWA selections follow the ISA manual's chapter on vector ALU operations; every lane obeys EXEC and DPP's masks.
     """
     d = instruction.definition
     sources = Sources(instruction, machine)
@@ -42,8 +42,11 @@ def execute(instruction: Instruction, machine: Machine) -> None:
         raise AssertionError(f"{d.name} has no meaning")
     results = Results(instruction, machine, sources)
     if d.dsts and d.dsts[0].packed == 2:
-        halves = [results.finished(meaning, sources.values(half)) for half in (0, 1)]
-        results.write_packed(halves[0][0], halves[1][0])
+        if any(operand.packed == 2 for operand in d.srcs):
+            low, high = (results.finished(meaning, sources.values(half))[0] for half in (0, 1))
+        else:
+            low, high = results.finished(meaning, sources.values(None))
+        results.write_packed(low, high)
         return
     values = results.finished(meaning, sources.values(None))
     for i, (operand, value) in enumerate(zip(d.dsts, values, strict=True)):
@@ -61,11 +64,11 @@ class Results:
         self.sources = sources
 
     # -- values ------------------------------------------------------------------------------------------------
-    def finished(self, meaning: Any, arguments: list[Any]) -> list[Value]:
+    def finished(self, meaning: Any, arguments: list[Any]) -> list[Any]:
         """The results of the meaning, with what the encoding and MODE do to floats."""
         result = meaning(*arguments)
         values = list(result) if isinstance(result, tuple) else [result]
-        return [self._output(v, arguments) if v.type.is_float else v for v in values]
+        return [self._output(v, arguments) if isinstance(v, Value) and v.type.is_float else v for v in values]
 
     def _output(self, value: Value, arguments: Iterable[Any]) -> Value:
         mode, bits = self.machine.mode, value.type.bits
@@ -102,8 +105,11 @@ class Results:
         return inside if self.machine.mode.dx10_clamp else value.isnan().select(value, inside)
 
     # -- destinations ------------------------------------------------------------------------------------------
-    def write(self, i: int, operand: Operand, value: Value) -> None:
-        if operand.mask:
+    def write(self, i: int, operand: Operand, value: Value | list[Value]) -> None:
+        if isinstance(value, list):
+            for dword, part in enumerate(value):
+                self.machine.write(i, dword, part.bits(u32).lanes(), self.lanes)
+        elif operand.mask:
             self._write_mask(i, operand, value)
         elif operand.implicit is not None:
             self.machine.set_state(operand.implicit, value if operand.type is u1 else value.bits(operand.type))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from .byte_functions import saturate_halves
 from .conversions import (
     byte_to_f32,
     floor_to_i32,
@@ -14,7 +15,9 @@ from .conversions import (
 )
 from .define import Unit, define
 from .float_functions import fract, frexp_exponent, frexp_mantissa
-from .integer_functions import first_high_change, first_high_one, first_low_one, prng_step, saturate_bytes
+from .integer_functions import first_high_change, first_high_one, first_low_one, prng_step
+from .permlane import swap_rows
+from .small_float_conversions import BY_NAME, decode
 from .transcendental import reciprocal, reciprocal_root, root
 from .types import f16, f32, f64, i16, i32, u16, u32
 from .value import Value
@@ -22,7 +25,7 @@ from .value import Value
 define("VOP1", 0, "v_nop", "", lambda: (), flags="nop no_sdwa no_dpp")
 define("VOP1", 53, "v_clrexcp", "", lambda: (), flags="no_sdwa no_dpp")
 
-# -- moves -------------------------------------------------------------------------------------------------------
+# -- moves ---------------------------------------------------------------------------------------------------------
 define("VOP1", 1, "v_mov_b32", "b32 = b32", lambda a: a)
 define("VOP1", 56, "v_mov_b64", "b64 = b64", lambda a: a, flags="no_sdwa")
 define("VOP1", 81, "v_swap_b32", "b32, b32 = dst, dst1", lambda a, b: (b, a), flags="swap no_e64 no_sdwa no_dpp")
@@ -33,7 +36,7 @@ define(
     flags="sdst no_exec no_e64 no_sdwa no_dpp",
 )  # fmt: skip
 
-# -- conversions -------------------------------------------------------------------------------------------------
+# -- conversions ---------------------------------------------------------------------------------------------------
 for _opcode, _name, _to, _from in (
     (3, "v_cvt_i32_f64", i32, f64), (4, "v_cvt_f64_i32", f64, i32), (5, "v_cvt_f32_i32", f32, i32),
     (6, "v_cvt_f32_u32", f32, u32), (7, "v_cvt_u32_f32", u32, f32), (8, "v_cvt_i32_f32", i32, f32),
@@ -53,7 +56,7 @@ for _i in range(4):
     define("VOP1", 17 + _i, f"v_cvt_f32_ubyte{_i}", "f32 = b32", partial(byte_to_f32, index=_i))
 define("VOP1", 77, "v_cvt_norm_i16_f16", "i16 = f16", normalized_i16)
 define("VOP1", 78, "v_cvt_norm_u16_f16", "u16 = f16", normalized_u16)
-define("VOP1", 79, "v_sat_pk_u8_i16", "b16 = b32", saturate_bytes)
+define("VOP1", 79, "v_sat_pk_u8_i16", "b16 = b32", saturate_halves)
 
 # -- rounding and parts of floats ----------------------------------------------------------------------------------
 for _f32, _f64, _f16, _name, _meaning in (
@@ -79,7 +82,7 @@ define("VOP1", 46, "v_ffbl_b32", "b32 = b32", first_low_one)
 define("VOP1", 47, "v_ffbh_i32", "i32 = i32", first_high_change)
 define("VOP1", 88, "v_prng_b32", "b32 = b32", prng_step, archs=("gfx950",))
 
-# -- the transcendental unit -----------------------------------------------------------------------------------------
+# -- the transcendental unit ---------------------------------------------------------------------------------------
 for _f32, _f64, _f16, _name, _meaning in (
     (34, 37, 61, "rcp", reciprocal),
     (36, 38, 63, "rsq", reciprocal_root),
@@ -91,3 +94,26 @@ for _f32, _f64, _f16, _name, _meaning in (
     define("VOP1", _f64, f"v_{_name}_f64", "f64 = f64", _meaning, unit=Unit.TRANS, flags="no_sdwa approximate")
     define("VOP1", _f16, f"v_{_name}_f16", "f16 = f16", _meaning, unit=Unit.TRANS, flags="approximate")
 define("VOP1", 35, "v_rcp_iflag_f32", "f32 = f32", reciprocal, unit=Unit.TRANS, flags="flushes_denormals approximate")
+
+# -- fp8 and bf8: the kind of the chip; SDWA selects other bytes or the other half ---------------------------------
+
+
+def _one_small(name: str, word: Value, arch: str) -> Value:
+    return decode(word & 0xFF, BY_NAME[name][arch])
+
+
+def _two_small(name: str, word: Value, arch: str) -> tuple[Value, Value]:
+    low, high = (decode(word.field(place, 8), BY_NAME[name][arch]) for place in (0, 8))
+    return low, high
+
+
+for _i, _name in enumerate(("fp8", "bf8")):
+    define("VOP1", 84 + _i, f"v_cvt_f32_{_name}", "f32 = b32, arch", partial(_one_small, _name))
+    define("VOP1", 86 + _i, f"v_cvt_pk_f32_{_name}", "2f32 = b32, arch", partial(_two_small, _name))
+
+# -- lanes of two registers ----------------------------------------------------------------------------------------
+for _opcode, _row in ((89, 16), (90, 32)):
+    define(
+        "VOP1", _opcode, f"v_permlane{_row}_swap_b32", "b32, b32 = dst, dst1", partial(swap_rows, row=_row),
+        archs=("gfx950",), flags="swap no_sdwa no_dpp",
+    )  # fmt: skip

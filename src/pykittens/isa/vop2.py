@@ -27,7 +27,7 @@ define(
     flags="float_modifiers",
 )  # fmt: skip
 
-# -- f32 and f64 -------------------------------------------------------------------------------------------------
+# -- f32 and f64 ---------------------------------------------------------------------------------------------------
 define("VOP2", 1, "v_add_f32", "f32 = f32, f32", lambda a, b: a + b)
 define("VOP2", 2, "v_sub_f32", "f32 = f32, f32", lambda a, b: a - b)
 define("VOP2", 3, "v_subrev_f32", "f32 = f32, f32", lambda a, b: b - a)
@@ -53,7 +53,7 @@ define(
 )
 define("VOP2", 59, "v_fmac_f32", "f32 = f32, f32, dst", lambda a, b, c: a.fma(b, c), flags="no_sdwa")
 
-# -- f16 ---------------------------------------------------------------------------------------------------------
+# -- f16 -----------------------------------------------------------------------------------------------------------
 define("VOP2", 31, "v_add_f16", "f16 = f16, f16", lambda a, b: a + b)
 define("VOP2", 32, "v_sub_f16", "f16 = f16, f16", lambda a, b: a - b)
 define("VOP2", 33, "v_subrev_f16", "f16 = f16, f16", lambda a, b: b - a)
@@ -70,7 +70,7 @@ define("VOP2", 46, "v_min_f16", "f16 = f16, f16, ieee", min_number)
 define("VOP2", 51, "v_ldexp_f16", "f16 = f16, i16", ldexp)
 define("VOP2", 60, "v_pk_fmac_f16", "2f16 = 2f16, 2f16, dst", lambda a, b, c: a.fma(b, c))
 
-# -- 32-bit integers ---------------------------------------------------------------------------------------------
+# -- 32-bit integers -----------------------------------------------------------------------------------------------
 define("VOP2", 6, "v_mul_i32_i24", "i32 = i32, i32", mul_i24, clamped=saturating(mul_i24, i32))
 define("VOP2", 7, "v_mul_hi_i32_i24", "i32 = i32, i32", lambda a, b: a.sext(24).mulhi(b.sext(24)))
 define("VOP2", 8, "v_mul_u32_u24", "u32 = u32, u32", mul_u24, clamped=saturating(mul_u24, u32))
@@ -107,7 +107,7 @@ for _opcode, _name, _signature, _carry_meaning, _saturated in (
         clamped=lambda *sources, _m=_carry_meaning, _s=_saturated: _s(_m(*sources)),
     )  # fmt: skip
 
-# -- 16-bit integers ---------------------------------------------------------------------------------------------
+# -- 16-bit integers -----------------------------------------------------------------------------------------------
 for _opcode, _name, _meaning in (
     (38, "v_add_u16", lambda a, b: a + b),
     (39, "v_sub_u16", lambda a, b: a - b),
