@@ -1,0 +1,78 @@
+"""``pk build KERNEL``: a kernel's code object and assembly, with the registers and LDS that it takes."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pykittens.cli import kernel_commands as kc
+
+if TYPE_CHECKING:
+    from pykittens.executable import Executable
+    from pykittens.kernels.problem import Problem
+
+
+class BuildGroup(kc.KernelGroup):
+    """One command per kernel."""
+
+    def kernel_command(self, problem: Problem) -> Any:
+        return kc.command(
+            problem.name,
+            f"Build {problem.name}: {problem.kernel.description}",
+            [
+                *kc.option_parameters(problem),
+                kc.arch_parameter(),
+                kc.out_parameter("Directory for the .co and the .s."),
+                kc.parameter("registers", bool, False, "--registers", words="Print the register map too."),
+                kc.json_parameter(),
+            ],
+            partial(_build, problem),
+        )
+
+
+def compiled(problem: Problem, arch: str, options: dict[str, str]) -> tuple[Executable, float]:
+    """The kernel with these options, and the seconds from Python to the code object's bytes."""
+    from pykittens.executable import compile
+
+    problem.check_options(options)
+    start = time.perf_counter()
+    exe = compile(problem.kernel, arch, **options)
+    return exe, time.perf_counter() - start
+
+
+def resources(exe: Executable) -> dict[str, int]:
+    """Registers of a wave and LDS bytes of a workgroup, as the code object's metadata has them (AGPRs apart)."""
+    metadata = exe.metadata
+    return {
+        "vgprs": metadata.vgprs - (metadata.agprs or 0),
+        "agprs": metadata.agprs or 0,
+        "sgprs": metadata.sgprs,
+        "lds_bytes": metadata.lds_bytes,
+    }
+
+
+def option_figures(problem: Problem, options: dict[str, str]) -> dict[str, str]:
+    """The options by their names on the command line: ``out_dtype`` for ``--out-dtype``."""
+    return {option.flag.strip("-").replace("-", "_"): options[option.name] for option in problem.options}
+
+
+def _build(problem: Problem, values: dict[str, Any]) -> None:
+    from pykittens.cli import artifacts, output
+
+    options = kc.options_of(problem, values)
+    exe, seconds = compiled(problem, values["arch"], options)
+    co, assembly = artifacts.write_artifacts(exe, Path(values["out"]), artifacts.file_stem(exe, options))
+    figures: dict[str, Any] = {
+        "kernel": exe.name, "arch": exe.arch, **option_figures(problem, options), **resources(exe),
+        "code_object": str(co), "assembly": str(assembly), "code_object_bytes": len(exe.code_object),
+        "compile_seconds": seconds,
+    }  # fmt: skip
+    register_map = exe.registers.text()
+    if values["as_json"]:
+        output.print_json({**figures, **({"registers": register_map} if values["registers"] else {})})
+        return
+    output.print_table(f"{exe.name} for {exe.arch}", ("figure", "value"), figures.items())
+    if values["registers"]:
+        print("\n".join(register_map))
