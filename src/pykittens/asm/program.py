@@ -10,6 +10,7 @@ Every mnemonic is a method, with LLVM's name and operand order; modifiers are ke
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -75,7 +76,7 @@ def user_line() -> str | None:
     frame = sys._getframe(1)
     while frame is not None:
         path = frame.f_code.co_filename
-        inside = os.path.abspath(path).startswith(_PACKAGE)
+        inside = os.path.abspath(path).startswith(_PACKAGE) or path == contextlib.__file__
         if not inside or os.sep + "kernels" + os.sep in path:
             return f"{path}:{frame.f_lineno}"
         frame = frame.f_back  # type: ignore[assignment]

@@ -306,6 +306,13 @@ def evaluate(value: Int, inputs: dict[Expr, Any]) -> Any:
     return _FOLD[value.op](evaluate(a, inputs), evaluate(b, inputs))  # type: ignore[arg-type]
 
 
+def constant_part(value: Int) -> int:
+    """The build-time summand of an expression."""
+    if isinstance(value, int):
+        return value
+    return int(value.args[1]) if value.op == "affine" else 0  # type: ignore[call-overload]
+
+
 def leaves(value: Int) -> set[Expr]:
     """The leaves that an expression depends on."""
     if isinstance(value, int):

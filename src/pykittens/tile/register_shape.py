@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from pykittens.errors import BuildError
 
+from .expression import Int
+
 LANES = 64
 
 
@@ -27,8 +29,8 @@ class RegisterShape:
         """Elements a lane holds."""
         return self.rows * self.cols // LANES
 
-    def element(self, layout: str, lane: int, index: int) -> tuple[int, int]:
-        """(row, column) of a lane's element ``index``."""
+    def element(self, layout: str, lane: Int, index: int) -> tuple[Int, Int]:
+        """(row, column) of a lane's element ``index``; of all lanes at once where ``lane`` is the run-time `LANE`."""
         step, rest = divmod(index, self.stride)
         across = self.rows if layout == "row" else self.cols
         along = step * (LANES // across) * self.stride + self.stride * (lane // across) + rest

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from pykittens.errors import BuildError
 
-from .expression import Int
+from .expression import Int, binary
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,14 @@ class SharedShape:
         """Byte offset inside the subtile, row-major, to its place in LDS (and back). Takes run-time expressions too."""
         place = offset
         for modulus, right, left in self.xors:
-            place = place ^ (((offset % modulus) >> right) << left)
+            place = binary("xor", place, ((offset % modulus) >> right) << left)
         return place
+
+    def address(self, row: Int, col: Int, cols: int, size: int) -> Int:
+        """Byte address of an element of ``size`` bytes in a tile ``cols`` wide: subtiles row-major, each swizzled."""
+        subtile = (row // self.rows) * (cols // self.cols) + col // self.cols
+        inside = ((row % self.rows) * self.cols + col % self.cols) * size
+        return subtile * (self.rows * self.cols * size) + self.swizzle(inside)
 
 
 _TABLE = (

@@ -115,10 +115,7 @@ class st:  # noqa: N801 - the field's name
 
     def address(self, row: Int, col: Int) -> Int:
         """LDS byte address of element (row, col), numbers or run-time expressions."""
-        shape, size = self.shape, self.dtype.bytes
-        subtile = (row // shape.rows) * (self.cols // shape.cols) + col // shape.cols
-        inside = ((row % shape.rows) * shape.cols + col % shape.cols) * size
-        return subtile * (shape.rows * shape.cols * size) + shape.swizzle(inside) + self.offset
+        return self.shape.address(row, col, self.cols, self.dtype.bytes) + self.offset
 
 
 @dataclass(frozen=True, eq=False)

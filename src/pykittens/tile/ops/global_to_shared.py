@@ -13,7 +13,7 @@ from pykittens.asm.program import user_line
 from pykittens.errors import BuildError
 from pykittens.isa.registers import Reg, m0
 
-from ..expression import Int, below
+from ..expression import Int, below, constant_part
 from ..global_window import descriptor, in_columns
 from ..op import Op, Touches
 from ..program_inputs import LANE, WAVE
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 LANE_BYTES = 16
 WAVE_BYTES = 64 * LANE_BYTES
+DS_OFFSET_LIMIT = 65536
 
 
 class GlobalToShared(Op):
@@ -79,20 +80,20 @@ class GlobalToShared(Op):
         """16 bytes per lane: to LDS address ``tile.offset + place + 16 * lane`` from element (row, col)."""
         offset = row * source.tensor.stride + col * tile.dtype.bytes
         if direct:
-            emit.ins("s_add_u32", m0, emit.uniform(WAVE * WAVE_BYTES), place_constant(place) + tile.offset)
+            emit.ins("s_add_u32", m0, emit.uniform(WAVE * WAVE_BYTES), constant_part(place) + tile.offset)
             emit.ins(
                 "buffer_load_dwordx4", None, emit.lane(offset), base, scalar, offen=True, lds=True, lds_writes=(tile.name,)
             )
             return
-        address = emit.lane(WAVE * WAVE_BYTES + LANE * LANE_BYTES)
+        place = constant_part(place) + tile.offset
+        # The instruction's offset has 16 bits; what lies beyond goes into the address.
+        address = emit.lane(WAVE * WAVE_BYTES + LANE * LANE_BYTES + place // DS_OFFSET_LIMIT * DS_OFFSET_LIMIT)
         with emit.temporary("v", 4) as data:
             if edges == "zero":
                 self._elements(emit, tile, source, base, row, col, data)
             else:
                 emit.ins("buffer_load_dwordx4", data, emit.lane(offset), base, scalar, offen=True)
-            emit.ins(
-                "ds_write_b128", address, data, offset=place_constant(place) + tile.offset, lds_writes=(tile.name,)
-            )
+            emit.ins("ds_write_b128", address, data, offset=place % DS_OFFSET_LIMIT, lds_writes=(tile.name,))
 
     def _elements(
         self, emit: Lowering, tile: st, source: GlobalTile, base: Reg, row: Int, col: Int, data: Reg
@@ -116,11 +117,6 @@ class GlobalToShared(Op):
         shared = run.shared(tile)
         shared[:] = 0
         shared[: window.shape[0], : window.shape[1]] = window
-
-
-def place_constant(place: Int) -> int:
-    """The build-time part of an LDS place that also holds the wave's share."""
-    return place if isinstance(place, int) else place.args[1]  # type: ignore[return-value]
 
 
 def _source_element(tile: st, place: Int) -> tuple[Int, Int]:

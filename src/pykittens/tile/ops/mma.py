@@ -6,13 +6,14 @@ with its operands exchanged, so that a lane holds neighbouring columns of one ro
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pykittens.asm.program import user_line
 from pykittens.errors import BuildError
-from pykittens.isa import mfma_named
+from pykittens.isa import DEFINITIONS
 
 from ..dtypes import f32
 from ..op import Op, Touches
@@ -21,6 +22,18 @@ from ..tiles import rt
 if TYPE_CHECKING:
     from ..lowering import Lowering
     from ..reference import Reference
+
+
+@cache
+def matrix_instruction(m: int, n: int, k: int, dtype: str, arch: str) -> str:
+    """The dense MFMA of this shape and input type with f32 accumulation."""
+    for name, definition in DEFINITIONS.items():
+        shape = definition.mfma
+        if shape is None or arch not in definition.archs or shape.sparse or shape.scaled or shape.blocks != 1:
+            continue
+        if (shape.m, shape.n, shape.k, shape.a, shape.b, shape.d) == (m, n, k, dtype, dtype, "f32"):
+            return name
+    raise BuildError("mma-instruction", f"{arch} has no {m}x{n}x{k} MFMA for {dtype}", fix="use other base shapes")
 
 
 class Mma(Op):
@@ -69,7 +82,7 @@ class Mma(Op):
 
     def lower(self, emit: Lowering, c: rt, a: rt, b: rt) -> None:  # type: ignore[override]
         _, _, _, m, n, k = self._sizes(c, a, b)
-        name = mfma_named(m, n, k, a.dtype.name, emit.arch)
+        name = matrix_instruction(m, n, k, a.dtype.name, emit.arch)
         for j in range(c.grid[1]):
             for i in range(c.grid[0]):
                 for step in range(a.grid[1]):

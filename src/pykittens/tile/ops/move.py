@@ -10,6 +10,7 @@ from pykittens.errors import BuildError
 from ..tiles import GlobalTile, SharedView, rt, st
 from .global_to_shared import global_to_shared
 from .register_to_global import register_to_global
+from .register_to_shared import register_to_shared
 from .shared_to_register import shared_to_register
 
 
@@ -31,12 +32,18 @@ def load(destination: st | rt, source: GlobalTile | st | SharedView, **options: 
         )  # fmt: skip
 
 
-def store(destination: GlobalTile, source: rt, **options: Any) -> None:
-    """``store(gl.tile(i, j), rt)`` writes a register tile, rounded to the tensor's dtype; what lies outside is not written."""
+def store(destination: GlobalTile | st | SharedView, source: rt, **options: Any) -> None:
+    """``store(gl.tile(i, j), rt)`` writes a register tile, rounded to the tensor's dtype, where the tensor exists.
+
+    ``store(st, rt)`` writes one of the shared tile's own dtype to LDS.
+    """
     if isinstance(destination, GlobalTile) and isinstance(source, rt):
         register_to_global(destination, source, **options)
+    elif isinstance(destination, (st, SharedView)) and isinstance(source, rt):
+        view = destination.whole if isinstance(destination, st) else destination
+        register_to_shared(view, source, **options)
     else:
         raise BuildError(
             "store-places", f"store has no path from {type(source).__name__} to {type(destination).__name__}",
-            where=user_line(), fix="store(gl.tile(...), rt)",
+            where=user_line(), fix="store(gl.tile(...), rt) or store(st, rt)",
         )  # fmt: skip

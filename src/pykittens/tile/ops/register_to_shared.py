@@ -1,0 +1,70 @@
+"""Writes of register tiles to LDS: the widest access that every lane's elements allow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pykittens.asm.program import user_line
+from pykittens.errors import BuildError
+from pykittens.isa.registers import Reg
+
+from ..op import Op, Touches
+from ..shared_pieces import Piece, base_place, write_pieces
+from ..tiles import SharedView, rt
+
+if TYPE_CHECKING:
+    from ..lowering import Lowering
+    from ..reference import Reference
+
+_WRITES = {16: "ds_write_b128", 8: "ds_write_b64", 4: "ds_write_b32"}
+
+
+class RegisterToShared(Op):
+    """Every wave writes its registers to the view it names (``subtile(..., wave.row, ...)``).
+
+    Other waves may read the view once this wave has waited for its writes and all have met at a `barrier`.
+    """
+
+    name = "store"
+
+    def check(self, view: SharedView, tile: rt) -> None:
+        where = user_line()
+        if (tile.rows, tile.cols) != (view.rows, view.cols):
+            raise BuildError(
+                "store-shape", f"{tile.name} is {tile.rows}x{tile.cols}, the shared tile is {view.rows}x{view.cols}",
+                where=where,
+            )  # fmt: skip
+        if tile.dtype is not view.tile.dtype:
+            raise BuildError(
+                "store-dtype", f"{tile.name} holds {tile.dtype}, {view.tile.name} holds {view.tile.dtype}", where=where
+            )
+
+    def touches(self, view: SharedView, tile: rt) -> Touches:
+        return Touches(reads=[tile], writes=[view.tile])
+
+    def lower(self, emit: Lowering, view: SharedView, tile: rt) -> None:
+        size = tile.dtype.bytes
+        for i in range(tile.grid[0]):
+            for j in range(tile.grid[1]):
+                for piece in write_pieces(tile.shape, tile.layout, size, base_place(tile, view, i, j)):
+                    _write(emit, view, size, tile.base(i, j), piece)
+
+    def reference(self, run: Reference, view: SharedView, tile: rt) -> None:
+        registers = run.registers(tile)
+        for wave in range(run.waves):
+            run.window(view, wave)[:] = registers[wave]
+
+
+def _write(emit: Lowering, view: SharedView, size: int, base: Reg, piece: Piece) -> None:
+    """One DS write from the registers that hold the piece's elements."""
+    address, offset = piece.split()
+    first = piece.first * size
+    regs = base[first // 4 : (first + piece.lane_bytes - 1) // 4]
+    if piece.lane_bytes < 4:
+        name = "ds_write_b16_d16_hi" if piece.first % 2 else "ds_write_b16"
+    else:
+        name = _WRITES[piece.lane_bytes]
+    emit.ins(name, emit.lane(address), regs, offset=offset, lds_writes=(view.tile.name,))
+
+
+register_to_shared = RegisterToShared()
