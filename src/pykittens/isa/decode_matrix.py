@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .decode_plan import Plan, Read, ReadModifier, from_table, number, per_source
+from .decode_plan import Plan, Read, ReadModifier, from_table, mask_of, number, per_source
 from .define import Definition
 from .formats import FORMATS, MFMA, Format
 from .mfma import operand_registers
@@ -80,6 +80,9 @@ def plan_matrix(definition: Definition) -> Plan:
         names.remove("abid")
         low, width = _place(MFMA, "abid", shift)
         unused |= ((1 << width) - 1 - bool(shape.scaled)) << low
+    if shape.sparse:
+        names.remove("blgp")
+        unused |= mask_of(MFMA, "blgp")
     modifiers += [number(name, _place(MFMA, name, shift)) for name in names]
     return Plan(
         definition, "", _SCALES.size + MFMA.size if shape.scaled else MFMA.size, unused, tuple(operands), tuple(modifiers)

@@ -9,14 +9,7 @@ from .formats import DPP, FORMATS, SDWA, SDWAB, Format
 from .operand_codes import scalar_registers, scalar_sources, vector_registers
 from .instruction import Operands
 from .registers import vcc
-from .vector_modifiers import (
-    SDWA_SELECT,
-    SDWA_UNUSED,
-    dpp_control,
-    has_clamp,
-    has_neg,
-    has_omod,
-)
+from .vector_modifiers import SDWA_SELECT, SDWA_UNUSED, dpp_control, has_neg, has_omod, takes_neg
 
 
 def _place(fmt: Format, name: str) -> tuple[int, int]:
@@ -42,7 +35,7 @@ def plan_dpp(definition: Definition) -> Plan:
     wide = any(o.bits == 64 and not o.mask for o in definition.explicit_dsts + definition.explicit_srcs)
     modifiers: list[ReadModifier] = [_read_broadcast if wide else _read_dpp_control, flag("bound_ctrl", _place(DPP, "bound_ctrl"))]
     modifiers += [number(name, _place(DPP, name), 15) for name in ("row_mask", "bank_mask")]
-    zero = DPP.reserved << SECOND
+    zero = 0
     if has_neg(definition):
         for name in ("neg", "abs"):
             modifiers.append(neg_abs(definition, name, tuple(_place(DPP, f"{name}{i}")[0] for i in range(2))))
@@ -74,25 +67,32 @@ def plan_sdwa(definition: Definition) -> Plan:
     sources = _sources(definition)
     operands: list[Read] = []
     modifiers: list[ReadModifier] = []
-    zero = word.reserved
+    unused: list[str] = []
     if word is SDWAB:
         operands.append(_read_sdst)
     else:
         operands += short_destinations(definition, fmt)
-        modifiers += [_select("dst_sel"), _read_unused]
+        if not definition.has("no_dst_sel"):
+            modifiers += [_select("dst_sel"), _read_unused]
         modifiers.append(flag("clamp", _place(word, "clamp")))
-        modifiers.append(omod(_place(word, "omod")[0]))
+        if has_omod(definition) and definition.explicit_dsts[0].type.is_float:
+            modifiers.append(omod(_place(word, "omod")[0]))
+        else:
+            unused.append("omod")
     places = (_place(word, "src0"), fmt.fields.get("vsrc1", (0, 0)))
     for i, operand in enumerate(definition.explicit_srcs):
         operands.append(constant(vcc) if operand.mask else _source(operand, places[i], _place(word, f"s{i}")[0]))
-    for i in range(len(sources)):
-        modifiers.append(_select(f"src{i}_sel"))
-    if has_neg(definition):
-        for name in ("neg", "abs"):
-            modifiers.append(neg_abs(definition, name, tuple(_place(word, f"{name}{i}")[0] for i in range(2))))
-    else:
-        modifiers.append(_sext(len(definition.explicit_srcs), len(sources)))
-    return Plan(definition, "sdwa", 8, zero << SECOND, tuple(operands), tuple(modifiers))
+    modifiers += [_select(f"src{i}_sel") for i in range(len(sources))]
+    for name in ("neg", "abs"):
+        modifiers.append(neg_abs(definition, name, tuple(_place(word, f"{name}{i}")[0] for i in range(2))))
+    modifiers.append(_sext(definition))
+    for i, operand in enumerate(sources):
+        unused += [f"sext{i}"] if takes_neg(definition, operand) else [f"neg{i}", f"abs{i}"]
+    if len(sources) == 1:
+        unused += ["src1_sel", "sext1", "neg1", "abs1", "s1"]
+    # Bits of no field are ignored (as LLVM decodes them).
+    zero = mask_of(word, *unused) << SECOND
+    return Plan(definition, "sdwa", 8, zero, tuple(operands), tuple(modifiers))
 
 
 def _source(operand: Operand, place: tuple[int, int], scalar_at: int) -> Read:
@@ -129,11 +129,15 @@ def _read_unused(bits: int, out: dict[str, object]) -> None:
         out["dst_unused"] = SDWA_UNUSED[code]
 
 
-def _sext(count: int, vector: int) -> ReadModifier:
-    lows = tuple(_place(SDWA, f"sext{i}")[0] for i in range(vector))
+def _sext(definition: Definition) -> ReadModifier:
+    """sext of each explicit source; floats and masks have none."""
+    lows = tuple(
+        None if operand.mask or takes_neg(definition, operand) else _place(SDWA, f"sext{i}")[0]
+        for i, operand in enumerate(definition.explicit_srcs)
+    )
 
     def read(bits: int, out: dict[str, object]) -> None:
-        value = tuple([(bits >> low) & 1 for low in lows]) + (0,) * (count - vector)
+        value = tuple([0 if low is None else (bits >> low) & 1 for low in lows])
         if any(value):
             out["sext"] = value
 

@@ -42,9 +42,9 @@ def _source_table(definition: Definition, operand: Operand) -> tuple[Operands, .
     """What a 9-bit source field may name."""
     if definition.has("acc_src"):
         return _vector_only(operand, "a")
-    # What moves a lane to a scalar register reads vector registers alone.
+    # What moves a lane to a scalar register reads vector registers alone, and so do operands of more than 64 bits.
     lane_read = any(dst.scalar for dst in definition.explicit_dsts)
-    return _vector_only(operand) if lane_read else sources(operand.dwords)
+    return _vector_only(operand) if lane_read or operand.dwords > 2 else sources(operand.dwords)
 
 
 def read_vdst(definition: Definition, operand: Operand, fmt: Format) -> Read:
@@ -90,7 +90,7 @@ def plan_short(definition: Definition) -> Plan:
             operands.append(from_table(fmt.fields["vsrc1"], vector_registers(operand.dwords)))
     always_literal = any(definition.has(f"literal{i}") for i in range(3))
     return Plan(
-        definition, "e32", fmt.size, mask_of(fmt, *free), tuple(operands), (), tuple(literals), always_literal
+        definition, "e32", fmt.size, mask_of(fmt, *(free & {"vdst"})), tuple(operands), (), tuple(literals), always_literal
     )  # fmt: skip
 
 
@@ -197,15 +197,21 @@ def plan_vop3p(definition: Definition) -> Plan:
     count = len(definition.explicit_srcs)
     for i, operand in enumerate(definition.explicit_srcs):
         operands.append(from_table(fmt.fields[f"src{i}"], _source_table(definition, operand)))
-    unused = [f"src{i}" for i in range(count, 3)]
-    low, high = fmt.fields["op_sel"][0], fmt.fields["op_sel_hi"][0]
-    high_bits = (high, high + 1, fmt.fields["op_sel_hi2"][0])
-    modifiers = [
-        per_source("op_sel", tuple(range(low, low + count)), (0,) * count),
-        per_source("op_sel_hi", high_bits[:count], (1,) * count),
-    ]
-    for name in ("neg_lo", "neg_hi"):
-        modifiers.append(per_source(name, _bits_of(fmt.fields[name])[:count], (0,) * count))
+    modifiers: list[ReadModifier] = []
+    zero = 0
+    # Unused source fields and op_sel_hi bits are ignored, the other modifiers' bits are not (as LLVM decodes them).
+    op_sel = 0 if definition.has("no_op_sel") else count
+    neg = 0 if definition.has("no_modifiers") else count
+    high = (*_bits_of(fmt.fields["op_sel_hi"]), fmt.fields["op_sel_hi2"][0])
+    if op_sel:
+        modifiers.append(per_source("op_sel", _bits_of(fmt.fields["op_sel"])[:op_sel], (0,) * op_sel))
+        modifiers.append(per_source("op_sel_hi", high[:op_sel], (1,) * op_sel))
+    for name, used in (("op_sel", op_sel), ("neg_lo", neg), ("neg_hi", neg)):
+        if used and name != "op_sel":
+            modifiers.append(per_source(name, _bits_of(fmt.fields[name])[:used], (0,) * used))
+        zero |= sum(1 << bit for bit in _bits_of(fmt.fields[name])[used:])
     if has_clamp(definition):
         modifiers.append(flag("clamp", fmt.fields["clamp"]))
-    return Plan(definition, "", fmt.size, mask_of(fmt, *unused), tuple(operands), tuple(modifiers))
+    else:
+        zero |= mask_of(fmt, "clamp")
+    return Plan(definition, "", fmt.size, zero, tuple(operands), tuple(modifiers))

@@ -58,7 +58,7 @@ def _vector(instruction: Instruction) -> Iterator[str]:
 
 def _sdwa(instruction: Instruction) -> Iterator[str]:
     m, definition = instruction.modifiers, instruction.definition
-    if definition.format != "VOPC" and not definition.has("no_sdwa_dst"):
+    if definition.format != "VOPC" and not definition.has("no_dst_sel"):
         yield f"dst_sel:{m.get('dst_sel', 'DWORD')}"
         yield f"dst_unused:{m.get('dst_unused', 'UNUSED_PAD')}"
     for i in range(sum(not operand.mask for operand in definition.explicit_srcs)):

@@ -108,8 +108,8 @@ def _two_small(name: str, word: Value, arch: str) -> tuple[Value, Value]:
 
 
 for _i, _name in enumerate(("fp8", "bf8")):
-    define("VOP1", 84 + _i, f"v_cvt_f32_{_name}", "f32 = b32, arch", partial(_one_small, _name))
-    define("VOP1", 86 + _i, f"v_cvt_pk_f32_{_name}", "2f32 = b32, arch", partial(_two_small, _name))
+    define("VOP1", 84 + _i, f"v_cvt_f32_{_name}", "f32 = b32, arch", partial(_one_small, _name), flags="no_dst_sel")
+    define("VOP1", 86 + _i, f"v_cvt_pk_f32_{_name}", "2f32 = b32, arch", partial(_two_small, _name), flags="no_dst_sel")
 
 # -- lanes of two registers ----------------------------------------------------------------------------------------
 for _opcode, _row in ((89, 16), (90, 32)):

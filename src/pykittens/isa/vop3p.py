@@ -79,9 +79,9 @@ for _opcode, _name, _type, _bits in (
 ):  # fmt: skip
     define(
         "VOP3P", _opcode, _name, f"{_type} = b32, b32, {_type}", partial(dot, bits=_bits),
-        clamped=partial(dot, bits=_bits, saturated=True),
+        clamped=partial(dot, bits=_bits, saturated=True), flags="" if _bits == 16 else "no_op_sel",
     )  # fmt: skip
 
 # -- accumulation registers ----------------------------------------------------------------------------------------
-define("VOP3P", 88, "v_accvgpr_read_b32", "b32 = b32", lambda a: a, flags="acc_src")
-define("VOP3P", 89, "v_accvgpr_write_b32", "b32 = b32", lambda a: a, flags="acc_dst")
+define("VOP3P", 88, "v_accvgpr_read_b32", "b32 = b32", lambda a: a, flags="acc_src no_op_sel no_modifiers")
+define("VOP3P", 89, "v_accvgpr_write_b32", "b32 = b32", lambda a: a, flags="acc_dst no_op_sel no_modifiers")
