@@ -72,9 +72,7 @@ def blocks(nodes: Sequence[Instruction | None], target: Callable[[int], int]) ->
     return _checked(nodes, starts, successors)
 
 
-def _checked(
-    nodes: Sequence[Instruction | None], starts: list[int], successors: list[tuple[int, ...]]
-) -> list[Block]:
+def _checked(nodes: Sequence[Instruction | None], starts: list[int], successors: list[tuple[int, ...]]) -> list[Block]:
     predecessors: list[list[int]] = [[] for _ in starts]
     for n, following in enumerate(successors):
         for f in following:

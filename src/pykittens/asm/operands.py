@@ -146,7 +146,9 @@ def _choose_encoding(definition: Definition, operands: tuple[Operands, ...], mod
         return "e64"
     dsts = len(definition.explicit_dsts)
     sources = 0
-    for i, (spec, operand) in enumerate(zip(definition.explicit_dsts + definition.explicit_srcs, operands, strict=True)):
+    for i, (spec, operand) in enumerate(
+        zip(definition.explicit_dsts + definition.explicit_srcs, operands, strict=True)
+    ):
         if spec.mask:
             if operand != vcc:
                 return "e64"
@@ -157,9 +159,7 @@ def _choose_encoding(definition: Definition, operands: tuple[Operands, ...], mod
     return "e32"
 
 
-def _sizes(
-    definition: Definition, operands: tuple[Operands, ...], modifiers: dict[str, object]
-) -> tuple[int, ...]:
+def _sizes(definition: Definition, operands: tuple[Operands, ...], modifiers: dict[str, object]) -> tuple[int, ...]:
     """Registers that each operand takes."""
     if definition.mfma is not None:
         return operand_registers(definition, modifiers)
@@ -241,7 +241,9 @@ def _check_constants(definition: Definition, encoding: str, operands: tuple[Oper
             "move the constant to a register first",
         )  # fmt: skip
     if len(literals) > 1:
-        raise shown.error("two-literals", f"has {len(literals)} literals, there is room for 1", "move one to a register")
+        raise shown.error(
+            "two-literals", f"has {len(literals)} literals, there is room for 1", "move one to a register"
+        )
     if definition.format not in _VALU or any(spec.scalar for spec in definition.explicit_srcs):
         return
     scalars = {str(r) for r in sources if isinstance(r, Special) or (isinstance(r, Reg) and r.file == "s")}

@@ -1,0 +1,82 @@
+"""Which order of copies, waits, barriers and reads of LDS tiles is allowed, seen from one wave.
+
+Every wave runs the same program, so what holds for this wave's copies and reads holds for those of the others. A copy
+into a tile is in flight, then landed (this wave has waited), then visible (a barrier came after that): only then may
+the tile be read. Before the next copy into it, this wave's reads have returned and a barrier came after that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from pykittens.errors import BuildError
+
+from .program import Line
+
+
+@dataclass(frozen=True, slots=True)
+class TileState:
+    """Lines (by item number) that copy into tiles, and that read them, with no barrier after their completion yet."""
+
+    copies: frozenset[int] = frozenset()
+    reads: frozenset[int] = frozenset()
+
+    def join(self, other: TileState) -> TileState:
+        return TileState(self.copies | other.copies, self.reads | other.reads)
+
+
+class TileRules:
+    """The rules for a program whose waves are at the same barrier at the same time.
+
+    ``in_flight(i)`` tells whether what item ``i`` started may still be under way.
+    """
+
+    def __init__(self, lines: Mapping[int, Line]) -> None:
+        self.lines = lines
+
+    def after(self, i: int, state: TileState, in_flight: Callable[[int], bool]) -> TileState:
+        """The state after item ``i``."""
+        line = self.lines[i]
+        if line.instruction.definition.has("barrier"):
+            return TileState(frozenset(filter(in_flight, state.copies)), frozenset(filter(in_flight, state.reads)))
+        if line.lds_writes or line.lds_reads:
+            return TileState(
+                state.copies | ({i} if line.lds_writes else set()), state.reads | ({i} if line.lds_reads else set())
+            )
+        return state
+
+    def check(self, i: int, state: TileState, in_flight: Callable[[int], bool]) -> None:
+        """Raises BuildError if item ``i`` comes too early; both lines and what is missing are named."""
+        line = self.lines[i]
+        if line.unchecked:
+            return
+        for tile in line.lds_reads:
+            copies = [c for c in sorted(state.copies) if tile in self.lines[c].lds_writes]
+            self._refuse(
+                line, tile, copies, in_flight, "lds-read-early", "reads",
+                "whose copy {there} may still be in flight", f"wait_for({tile}) and a barrier come between",
+                "whose copy {there} has landed for this wave alone", "a barrier comes between",
+            )  # fmt: skip
+        for tile in line.lds_writes:
+            reads = [r for r in sorted(state.reads) if tile in self.lines[r].lds_reads]
+            self._refuse(
+                line, tile, reads, in_flight, "lds-overwrite-early", "copies into",
+                "whose read {there} may not have returned", "its result is used, or waited for, and a barrier comes between",
+                "which other waves may still read (as {there} does)", "a barrier comes between",
+            )  # fmt: skip
+
+    def _refuse(
+        self, line: Line, tile: str, others: list[int], in_flight: Callable[[int], bool], code: str, verb: str,
+        flying: str, flying_fix: str, landed: str, landed_fix: str,
+    ) -> None:  # fmt: skip
+        if not others:
+            return
+        late = next((o for o in others if in_flight(o)), None)
+        other = self.lines[others[0] if late is None else late].instruction
+        there = f"({other.name} at {other.where})" if other.where else f"({other.name})"
+        what = (landed if late is None else flying).format(there=there)
+        raise BuildError(
+            code, f"{line.instruction.name} {verb} tile {tile}, {what}", where=line.instruction.where,
+            fix=f"make sure that {landed_fix if late is None else flying_fix}",
+        )  # fmt: skip
