@@ -214,13 +214,13 @@ class Definition:
     def has(self, flag: str) -> bool:
         return flag in self.flags
 
-    @property
-    def explicit_dsts(self) -> tuple[Operand, ...]:
-        return tuple(o for o in self.dsts if o.implicit is None)
+    explicit_dsts: tuple[Operand, ...] = field(init=False, compare=False)
+    explicit_srcs: tuple[Operand, ...] = field(init=False, compare=False)
+    """The operands that stand in the text, computed once: every pass over a program asks for them."""
 
-    @property
-    def explicit_srcs(self) -> tuple[Operand, ...]:
-        return tuple(o for o in self.srcs if o.implicit is None)
+    def __post_init__(self) -> None:
+        for name, operands in (("explicit_dsts", self.dsts), ("explicit_srcs", self.srcs)):
+            object.__setattr__(self, name, tuple(o for o in operands if o.implicit is None))
 
 
 DEFINITIONS: dict[str, Definition] = {}

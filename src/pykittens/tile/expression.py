@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any, Union
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -43,17 +44,24 @@ class Expr:
     (signed, 1 or 0) and ``select``. ``bound`` is the largest possible value where known (values are then not negative).
     """
 
-    __slots__ = ("args", "bound", "key", "op", "scope", "uniform")
+    __slots__ = ("__weakref__", "args", "bound", "op", "scope", "uniform")
 
-    def __init__(
-        self, op: str, args: tuple[object, ...], uniform: bool, scope: int, bound: int | None = None
-    ) -> None:
-        self.op, self.args, self.uniform, self.scope = op, args, uniform, scope
-        self.bound = _bound(op, args) if bound is None else bound
-        self.key = (op, tuple(a.key if isinstance(a, Expr) else a for a in _flat(args)))
+    op: str
+    args: tuple[Any, ...]
+    uniform: bool
+    scope: int
+    bound: int | None
 
-    def __hash__(self) -> int:
-        return hash(self.key)
+    def __new__(cls, op: str, args: tuple[Any, ...], uniform: bool, scope: int, bound: int | None = None) -> Expr:
+        # One object per expression, so that equality and hashing are those of the object.
+        key = (op, args, uniform, scope, bound)
+        known = _KNOWN.get(key)
+        if known is None:
+            known = super().__new__(cls)
+            known.op, known.args, known.uniform, known.scope = op, args, uniform, scope
+            known.bound = _bound(op, args) if bound is None else bound
+            _KNOWN[key] = known
+        return known
 
     def __repr__(self) -> str:
         if self.op == "affine":
@@ -117,10 +125,6 @@ class Expr:
     def __ge__(self, other: Int) -> Int:
         return binary("le", other, self)
 
-    def __eq__(self, other: object) -> bool:
-        """Structural: the same expression. For a run-time comparison use `equal`."""
-        return isinstance(other, Expr) and self.key == other.key
-
     def __bool__(self) -> bool:
         raise BuildError(
             "runtime-condition",
@@ -129,6 +133,9 @@ class Expr:
         )
 
     __index__ = __int__ = None  # type: ignore[assignment]
+
+
+_KNOWN: WeakValueDictionary[tuple[Any, ...], Expr] = WeakValueDictionary()
 
 
 def _flat(args: Iterable[object]) -> Iterable[object]:
@@ -180,7 +187,7 @@ def leaf(op: str, *args: object, uniform: bool = True, scope: int = 0, bound: in
     return Expr(op, args, uniform, scope, bound)
 
 
-def _node(op: str, *args: object) -> Expr:
+def _node(op: str, *args: Any) -> Expr:
     inner = [a for a in _flat(args) if isinstance(a, Expr)]
     return Expr(op, args, all(a.uniform for a in inner), max(a.scope for a in inner))
 

@@ -1,18 +1,16 @@
 """The kernel decorator and the compiler's way through: trace, allocate, lower, finish, assemble.
 
-    @pk.kernel(waves=(2, 4))
-    def gemm(A: pk.gl("dtype"), B: pk.gl("dtype"), C: pk.gl("out"), *, dtype="bf16", out="bf16"): ...
+@pk.kernel(waves=(2, 4))
+def gemm(A: pk.gl("dtype"), B: pk.gl("dtype"), C: pk.gl("out"), *, dtype="bf16", out="bf16"): ...
 
-    built = build(gemm, arch="gfx950", out="f32")
+built = build(gemm, arch="gfx950", out="f32")
 """
 
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import FrameType
 from typing import Any
 
 from pykittens import arch as chips
@@ -73,9 +71,7 @@ class Build:
     lds_bytes: int
 
 
-def kernel(
-    *, waves: tuple[int, int] | Callable[[str], tuple[int, int]]
-) -> Callable[[Callable[..., None]], Kernel]:
+def kernel(*, waves: tuple[int, int] | Callable[[str], tuple[int, int]]) -> Callable[[Callable[..., None]], Kernel]:
     """Decorate a kernel function. ``waves``: rows and columns of the workgroup's waves, 1 to 16 in all."""
     return lambda function: Kernel(function, waves)
 
@@ -92,7 +88,9 @@ def build(kernel: Kernel, arch: str = "gfx950", **options: Any) -> Build:
     unknown = [name for name in options if name not in known]
     if unknown:
         raise InputError(
-            "unknown-option", f"{kernel.name} has no option {unknown[0]!r}", fix=f"use one of {', '.join(known) or 'none'}"
+            "unknown-option",
+            f"{kernel.name} has no option {unknown[0]!r}",
+            fix=f"use one of {', '.join(known) or 'none'}",
         )
     chosen = {**known, **options}
     waves = kernel.waves(arch) if callable(kernel.waves) else kernel.waves
@@ -108,20 +106,13 @@ def build(kernel: Kernel, arch: str = "gfx950", **options: Any) -> Build:
 
 def _trace(kernel: Kernel, trace: Trace, arguments: list[TensorArgument], options: dict[str, Any]) -> None:
     """Run the kernel function once, and name its tiles after the variables that hold them."""
-    code = kernel.function.__code__
-
-    def name_tiles(frame: FrameType, event: str, _: Any) -> None:
-        if event == "return" and frame.f_code is code:
-            for name, value in frame.f_locals.items():
-                _name(name, value)
-
-    before = sys.getprofile()
+    trace.code = kernel.function.__code__
     with tracing(trace):
-        sys.setprofile(name_tiles)
-        try:
-            kernel.function(*(a.tensor for a in arguments), **options)
-        finally:
-            sys.setprofile(before)
+        kernel.function(*(a.tensor for a in arguments), **options)
+    if trace.frame is not None:
+        for name, value in trace.frame.f_locals.items():
+            _name(name, value)
+        trace.frame = None
 
 
 def _name(name: str, value: object) -> None:

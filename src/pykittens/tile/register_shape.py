@@ -29,16 +29,26 @@ class RegisterShape:
         """Elements a lane holds."""
         return self.rows * self.cols // LANES
 
+    def across(self, layout: str) -> int:
+        """Rows (row layout) or columns (column layout), along which neighbouring lanes lie; BuildError beyond 64."""
+        width = self.rows if layout == "row" else self.cols
+        if width > LANES:
+            raise BuildError(
+                "layout", f"{self.name} has no {layout} layout: {width} elements across, a wave has {LANES} lanes"
+            )
+        return width
+
     def element(self, layout: str, lane: Int, index: int) -> tuple[Int, Int]:
         """(row, column) of a lane's element ``index``; of all lanes at once where ``lane`` is the run-time `LANE`."""
         step, rest = divmod(index, self.stride)
-        across = self.rows if layout == "row" else self.cols
+        across = self.across(layout)
         along = step * (LANES // across) * self.stride + self.stride * (lane // across) + rest
         return (lane % across, along) if layout == "row" else (along, lane % across)
 
     def place(self, layout: str, row: int, col: int) -> tuple[int, int]:
         """(lane, element index) of element (row, column): the inverse of `element`."""
-        across, along, width = (row, col, self.rows) if layout == "row" else (col, row, self.cols)
+        across, along = (row, col) if layout == "row" else (col, row)
+        width = self.across(layout)
         group, rest = divmod(along, self.stride)
         step, lane_group = divmod(group, LANES // width)
         return across + width * lane_group, step * self.stride + rest

@@ -173,6 +173,7 @@ class rt:  # noqa: N801 - the field's name
             raise BuildError("register-file", f"file {file!r} is neither 'vgpr' nor 'agpr'", where=self.where)
         self.dtype, self.rows, self.cols, self.layout, self.file = dtypes.get(dtype), rows, cols, layout, file
         self.shape = register_shape.get(shape or default_shape(trace.arch, self.dtype, layout))
+        self.shape.across(layout)
         self.name = (name or f"rt{len(trace.registers)}") + "".join(f"[{i}]" for i in index)
         self.regs = (regs,) if isinstance(regs, Reg) else regs
         _whole(self.name, rows, cols, self.shape.rows, self.shape.cols)

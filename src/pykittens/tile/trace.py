@@ -5,10 +5,12 @@ A kernel is ordinary Python that runs once. A Python ``for`` unrolls; `loop` and
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
 from pykittens.asm.program import user_line
@@ -76,6 +78,9 @@ class Trace:
         self.grid: tuple[Int, Int, Int] = (1, 1, 1)
         self.loops = 0
         self.requirements: list[Requirement] = []
+        self.code: CodeType | None = None
+        self.frame: FrameType | None = None
+        """The kernel function's frame, kept while tracing: its variables name the tiles."""
 
     @property
     def wave_count(self) -> int:
@@ -83,6 +88,15 @@ class Trace:
 
     def record(self, op: Op, args: tuple[Any, ...], options: dict[str, Any]) -> None:
         self.stack[-1].append(OpCall(op, args, options, user_line(), self.phase))
+        if self.frame is None:
+            self.frame = _frame_of(self.code)
+
+
+def _frame_of(code: CodeType | None) -> FrameType | None:
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code is not code:
+        frame = frame.f_back
+    return frame
 
 
 _CURRENT: ContextVar[Trace | None] = ContextVar("trace", default=None)

@@ -43,7 +43,9 @@ class GlobalToShared(Op):
             )  # fmt: skip
         if tile.bytes % WAVE_BYTES:
             raise BuildError(
-                "load-size", f"{tile.name} has {tile.bytes} bytes, a wave copies {WAVE_BYTES} at a time", where=user_line()
+                "load-size",
+                f"{tile.name} has {tile.bytes} bytes, a wave copies {WAVE_BYTES} at a time",
+                where=user_line(),
             )
 
     def touches(self, tile: st, source: GlobalTile, edges: str = "zero") -> Touches:  # type: ignore[override]
@@ -82,7 +84,14 @@ class GlobalToShared(Op):
         if direct:
             emit.ins("s_add_u32", m0, emit.uniform(WAVE * WAVE_BYTES), constant_part(place) + tile.offset)
             emit.ins(
-                "buffer_load_dwordx4", None, emit.lane(offset), base, scalar, offen=True, lds=True, lds_writes=(tile.name,)
+                "buffer_load_dwordx4",
+                None,
+                emit.lane(offset),
+                base,
+                scalar,
+                offen=True,
+                lds=True,
+                lds_writes=(tile.name,),
             )
             return
         place = constant_part(place) + tile.offset
@@ -95,9 +104,7 @@ class GlobalToShared(Op):
                 emit.ins("buffer_load_dwordx4", data, emit.lane(offset), base, scalar, offen=True)
             emit.ins("ds_write_b128", address, data, offset=place % DS_OFFSET_LIMIT, lds_writes=(tile.name,))
 
-    def _elements(
-        self, emit: Lowering, tile: st, source: GlobalTile, base: Reg, row: Int, col: Int, data: Reg
-    ) -> None:
+    def _elements(self, emit: Lowering, tile: st, source: GlobalTile, base: Reg, row: Int, col: Int, data: Reg) -> None:
         """Load each element by itself, so that columns beyond the tensor become 0 and nothing need be aligned."""
         size = tile.dtype.bytes
         first = source.col * tile.cols

@@ -53,7 +53,9 @@ class Mma(Op):
         where = user_line()
         for tile in (c, a, b):
             if not isinstance(tile, rt):
-                raise BuildError("op-arguments", f"{self.name} takes register tiles, not {type(tile).__name__}", where=where)
+                raise BuildError(
+                    "op-arguments", f"{self.name} takes register tiles, not {type(tile).__name__}", where=where
+                )
         if a.dtype is not b.dtype or a.dtype.bits != 16 or c.dtype is not f32:
             raise BuildError(
                 "mma-dtype", f"{self.name} takes f32 and two bf16 or two f16 tiles, not {c.dtype}, {a.dtype}, {b.dtype}",

@@ -35,7 +35,9 @@ class RegisterToGlobal(Op):
 
     def check(self, target: GlobalTile, tile: rt) -> None:  # type: ignore[override]
         if tile.dtype is not f32:
-            raise BuildError("store-dtype", f"{tile.name} holds {tile.dtype}, only f32 tiles are stored", where=user_line())
+            raise BuildError(
+                "store-dtype", f"{tile.name} holds {tile.dtype}, only f32 tiles are stored", where=user_line()
+            )
 
     def touches(self, target: GlobalTile, tile: rt) -> Touches:  # type: ignore[override]
         return Touches(reads=[tile])
