@@ -29,7 +29,7 @@ class Location(NamedTuple):
 
 
 class Packing(NamedTuple):
-    """How a lane's elements lie along K: ``items`` of them in runs of ``run``, which ``groups`` groups of lanes take in turn."""
+    """How a lane's ``items`` elements lie along K: in runs of ``run``, which ``groups`` groups of lanes take in turn."""
 
     groups: int
     items: int
@@ -107,8 +107,10 @@ def index_sets(shape: Mfma, bits: int) -> int:
 def a_source_lane(lane: Any, cbsz: int, abid: int) -> Any:
     """The lane that A is read from in place of ``lane``: block ``abid`` of ``64 >> cbsz`` lanes serves them all.
 
-    cbsz is 0 to 4 and abid below ``1 << cbsz``; other values mean nothing.
+    cbsz is 0 (no broadcast, whatever abid is) to 4, and abid below ``1 << cbsz``; other values mean nothing.
     """
+    if cbsz == 0:
+        return lane
     size = LANES >> cbsz
     return lane % size + size * abid
 

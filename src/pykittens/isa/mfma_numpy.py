@@ -2,11 +2,11 @@
 
 The order of accumulation that pykittens defines: D starts as C; then, for k ascending, D = A[i,k] * B[k,j] + D, rounded
 once to nearest even (a fused multiply-add in f32, or in f64 for f64). The manuals do not publish the order and width
-inside silicon, so last bits may differ there. Scales multiply the product before it is added. A sparse A takes part with
-its stored elements only. Integer sums wrap. MODE's rounding and EXEC have no effect; NaN results are the positive quiet
-NaN; f32 and xf32 inputs follow MODE's denormal bit, all else keeps denormals; xf32 drops the low 13 bits (published:
-arXiv 2511.10909). FP16_OVFL clamps: integers saturate, and infinities that no infinite input caused become the largest
-finite number.
+inside silicon, so last bits may differ there. Scales multiply the product before it is added. Of a sparse A the stored
+elements take part. Integer sums wrap. MODE's rounding and EXEC have no effect; NaN results are the positive quiet NaN;
+f32 and xf32 inputs follow MODE's denormal bit, all else keeps denormals; xf32 drops the low 13 bits (published: arXiv
+2511.10909). FP16_OVFL clamps: integers saturate, and infinities that no infinite input caused become the largest finite
+number.
 """
 
 from __future__ import annotations
@@ -74,7 +74,8 @@ def execute(
     all_k = np.arange(shape.k)[None, :, None]
     raw_a = gather(a, mfma_layout.a_loc(shape, bits_a, i, stored[None, None, :], block), bits_a)
     raw_b = gather(b, mfma_layout.b_loc(shape, bits_b, all_k, j, block), bits_b)
-    factors_a, factors_b = (values(raw, name, extras) for raw, name in ((raw_a, left), (raw_b, right)))
+    with np.errstate(invalid="ignore"):  # signaling NaNs that are made wider
+        factors_a, factors_b = (values(raw, name, extras) for raw, name in ((raw_a, left), (raw_b, right)))
     chosen = _chosen_k(shape, bits_a, numbers, extras, stored)
     if shape.d == "f64":
         return _f64(modifiers, factors_a, factors_b, c, place)
@@ -166,7 +167,7 @@ def _i32(a: Array, b: Array, old: Array, chosen: Array, clamp: bool) -> Array:
         total = total + a[:, :, step, None] * b[:, chosen[:, step], :]
     if clamp:
         total = np.clip(total, -(1 << 31), (1 << 31) - 1)
-    return total.astype(np.uint64).astype(np.uint32)
+    return np.asarray(total.astype(np.uint64).astype(np.uint32))
 
 
 def _f64(modifiers: Mapping[str, object], a: Array, b: Array, c: Array, place: mfma_layout.Location) -> Array:
