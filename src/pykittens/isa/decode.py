@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 
 from . import decode_matrix, decode_memory, decode_scalar, decode_sdwa_dpp, decode_vector
 from .decode_plan import IllegalEncoding, Plan
 from .define import BY_OPCODE, Definition, Unit
-from .formats import BY_PREFIX, DPP_WORD, LOAD_SCALE_OPCODE, SDWA_WORD, VOP3_BASE, Format
-from .instruction import Instruction
+from .formats import BY_PREFIX, DPP_WORD, LOAD_SCALE_OPCODE, SDWA_WORD, VOP3_BASE
+from .instruction import Instruction, Operands
 from .mfma import SCALED
-from .instruction import Operands
 from .registers import Const
 
 ILLEGAL = Definition(".long", "", -1, (), (), None, Unit.CONTROL, flags=frozenset(("illegal",)))
@@ -18,6 +17,8 @@ ILLEGAL = Definition(".long", "", -1, (), (), None, Unit.CONTROL, flags=frozense
 
 _Shape = tuple[Definition, tuple[Operands, ...], dict[str, object], str, int]
 _MEMORY_FORMATS = ("DS", "MUBUF", "MTBUF", "FLAT", "GLOBAL", "SCRATCH")
+_SECOND_DWORDS = {SDWA_WORD: "sdwa", DPP_WORD: "dpp"}
+"""The encoding of a short vector instruction by its src0 field, if not e32."""
 _REMEMBERED = 1 << 18
 """Distinct encodings that a decoder keeps; more of them do not occur but in random data."""
 
@@ -45,7 +46,7 @@ def decode_one(code: bytes, offset: int, arch: str, pc: int) -> Instruction:
     return Instruction(definition, operands, modifiers, encoding, pc, size)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _decoder(arch: str) -> _Decoder:
     return _Decoder(arch)
 
@@ -55,7 +56,7 @@ class _Decoder:
 
     def __init__(self, arch: str) -> None:
         self.arch = arch
-        self._plans: dict[tuple[str, int, str], Plan | None] = {}
+        self._plans: dict[tuple[str, int, str], tuple[Plan, ...]] = {}
         self._by_dwords: tuple[dict[bytes, _Shape], ...] = ({}, {}, {}, {})
 
     def shape_at(self, code: bytes, offset: int) -> _Shape:
@@ -79,39 +80,37 @@ class _Decoder:
             return ILLEGAL, (Const(int.from_bytes(rest, "little"), "literal"),), {}, "", len(rest)
         # Four dwords and one for a literal; what is missing at the end reads as 0 and the size tells.
         bits = int.from_bytes(code[offset : offset + 20], "little")
-        plan = self._plan_of(bits)
-        if plan is not None:
+        for plan in self._plans_of(bits):
             try:
                 shape = plan.read(bits)
             except IllegalEncoding:
-                pass
-            else:
-                if offset + shape[4] <= len(code):
-                    return shape
+                continue
+            if offset + shape[4] <= len(code):
+                return shape
         return ILLEGAL, (Const(bits & 0xFFFFFFFF, "literal"),), {}, "", 4
 
-    def _plan_of(self, bits: int) -> Plan | None:
+    def _plans_of(self, bits: int) -> Iterator[Plan]:
+        """What may stand here, the longest first."""
         fmt = BY_PREFIX[(bits >> 23) & 511]
         if fmt is None:
-            return None
+            return
         low, width = fmt.fields["op"]
         opcode = (bits >> low) & ((1 << width) - 1)
-        name, variant = self._variant(fmt, opcode, bits)
-        key = (name, opcode if variant != "scaled" else (bits >> 64 >> low) & 127 | SCALED, variant)
-        if key not in self._plans:
-            self._plans[key] = self._make_plan(*key)
-        return self._plans[key]
-
-    def _variant(self, fmt: Format, opcode: int, bits: int) -> tuple[str, str]:
-        """The format's name in the definitions, and which of its encodings this is."""
-        if fmt.name in VOP3_BASE:
-            source = bits & 511
-            return fmt.name, {SDWA_WORD: "sdwa", DPP_WORD: "dpp"}.get(source, "e32")
-        if fmt.name == "FLAT":
-            return decode_memory.segment_of(bits) or "", ""
         if fmt.name == "VOP3P" and opcode == LOAD_SCALE_OPCODE and self._is_scaled(bits >> 64):
-            return "MFMA", "scaled"
-        return fmt.name, ""
+            yield from self._plan("MFMA", (bits >> 64 >> low) & ((1 << width) - 1) | SCALED, "")
+        if fmt.name in VOP3_BASE:
+            yield from self._plan(fmt.name, opcode, _SECOND_DWORDS.get(bits & 511, "e32"))
+        elif fmt.name == "FLAT":
+            yield from self._plan(decode_memory.segment_of(bits), opcode, "")
+        else:
+            yield from self._plan(fmt.name, opcode, "")
+
+    def _plan(self, format: str, opcode: int, variant: str) -> tuple[Plan, ...]:
+        key = (format, opcode, variant)
+        if key not in self._plans:
+            plan = self._make_plan(*key)
+            self._plans[key] = () if plan is None else (plan,)
+        return self._plans[key]
 
     def _is_scaled(self, bits: int) -> bool:
         """Whether a scaled matrix instruction's own half stands here, after its scales."""

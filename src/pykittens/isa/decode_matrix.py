@@ -5,9 +5,9 @@ from __future__ import annotations
 from .decode_plan import Plan, Read, ReadModifier, from_table, mask_of, number, per_source
 from .define import Definition
 from .formats import FORMATS, MFMA, Format
+from .instruction import Operands
 from .mfma import operand_registers
 from .operand_codes import sources, vector_registers
-from .instruction import Operands
 
 _SCALES = FORMATS["VOP3P"]
 """The 8 bytes before a scaled matrix instruction are a VOP3P of two sources, the scales."""
@@ -85,12 +85,15 @@ def plan_matrix(definition: Definition) -> Plan:
         unused |= mask_of(MFMA, "blgp")
     modifiers += [number(name, _place(MFMA, name, shift)) for name in names]
     return Plan(
-        definition, "", _SCALES.size + MFMA.size if shape.scaled else MFMA.size, unused, tuple(operands), tuple(modifiers)
+        definition,
+        "",
+        _SCALES.size + MFMA.size if shape.scaled else MFMA.size,
+        unused,
+        tuple(operands),
+        tuple(modifiers),
     )
 
 
 def has_scales(bits: int) -> bool:
     """Whether a matrix instruction at these bits says that scales stand before it."""
     return bool((bits >> MFMA.fields["abid"][0]) & 1)
-
-

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from .decode_plan import IllegalEncoding, Plan, Read, ReadModifier, flag, from_table, mask_of, number, signed_number
 from .define import Definition, Operand
 from .formats import FORMATS, SEGMENTS, Format
-from .operand_codes import scalar_registers, scalar_sources, vector_registers
 from .instruction import Operands
+from .operand_codes import scalar_registers, scalar_sources, vector_registers
 
 _OFF = 0x7F
 """The ``saddr`` field of global and scratch instructions without a scalar address."""
@@ -183,8 +183,8 @@ def _global_address(fmt: Format) -> Read:
     return lambda bits: two(bits) if (bits >> low) & ((1 << width) - 1) == _OFF else one(bits)
 
 
-def segment_of(bits: int) -> str | None:
-    """FLAT, SCRATCH or GLOBAL, by the ``seg`` field; None for the reserved value."""
+def segment_of(bits: int) -> str:
+    """FLAT, SCRATCH or GLOBAL, by the ``seg`` field; empty for the reserved value."""
     low, width = FORMATS["FLAT"].fields["seg"]
     code = (bits >> low) & ((1 << width) - 1)
-    return SEGMENTS[code] if code < len(SEGMENTS) else None
+    return SEGMENTS[code] if code < len(SEGMENTS) else ""

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from .define import Definition, Operand
 from .formats import Format
-from .operand_codes import LITERAL_FOLLOWS
 from .instruction import Operands
+from .operand_codes import LITERAL_FOLLOWS
 from .registers import Const
 
 Read = Callable[[int], Operands]

@@ -17,8 +17,8 @@ from .decode_plan import (
 )
 from .define import Definition, Operand
 from .formats import FORMATS
-from .operand_codes import scalar_registers, scalar_sources
 from .instruction import Operands
+from .operand_codes import scalar_registers, scalar_sources
 from .registers import Const, Label
 from .types import label
 
@@ -67,7 +67,9 @@ def plan_scalar_alu(definition: Definition) -> Plan:
             modifiers.append(number("gpr_idx", fmt.fields[field], None))
         elif operand.implicit == "simm16":
             free.discard("simm16")
-            modifiers.append(_read_waitcnt if definition.has("waitcnt") else number("simm16", fmt.fields["simm16"], None))
+            modifiers.append(
+                _read_waitcnt if definition.has("waitcnt") else number("simm16", fmt.fields["simm16"], None)
+            )
     # Unused register fields are ignored (as LLVM decodes them), an unused constant is not.
     zero = mask_of(fmt, *(free & {"simm16"}))
     return Plan(

@@ -6,8 +6,8 @@ from .decode_plan import IllegalEncoding, Plan, Read, ReadModifier, constant, fl
 from .decode_vector import SECOND, neg_abs, omod, short_destinations
 from .define import Definition, Operand
 from .formats import DPP, FORMATS, SDWA, SDWAB, Format
-from .operand_codes import scalar_registers, scalar_sources, vector_registers
 from .instruction import Operands
+from .operand_codes import scalar_registers, scalar_sources, vector_registers
 from .registers import vcc
 from .vector_modifiers import SDWA_SELECT, SDWA_UNUSED, dpp_control, has_neg, has_omod, takes_neg
 
@@ -33,14 +33,19 @@ def plan_dpp(definition: Definition) -> Plan:
         else:
             operands.append(from_table(next(fields), vector_registers(operand.dwords)))
     wide = any(o.bits == 64 and not o.mask for o in definition.explicit_dsts + definition.explicit_srcs)
-    modifiers: list[ReadModifier] = [_read_broadcast if wide else _read_dpp_control, flag("bound_ctrl", _place(DPP, "bound_ctrl"))]
+    modifiers: list[ReadModifier] = [
+        _read_broadcast if wide else _read_dpp_control,
+        flag("bound_ctrl", _place(DPP, "bound_ctrl")),
+    ]
     modifiers += [number(name, _place(DPP, name), 15) for name in ("row_mask", "bank_mask")]
-    zero = 0
+    # Bits of no field are ignored, those of an absent second source are not (as LLVM decodes them).
+    unused = ["neg1", "abs1"] if len(_sources(definition)) == 1 else []
     if has_neg(definition):
         for name in ("neg", "abs"):
             modifiers.append(neg_abs(definition, name, tuple(_place(DPP, f"{name}{i}")[0] for i in range(2))))
     else:
-        zero |= mask_of(DPP, "neg0", "neg1", "abs0", "abs1") << SECOND
+        unused = ["neg0", "neg1", "abs0", "abs1"]
+    zero = mask_of(DPP, *unused) << SECOND
     return Plan(definition, "dpp", 8, zero, tuple(operands), tuple(modifiers))
 
 

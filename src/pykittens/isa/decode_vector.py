@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
+
 from .decode_plan import (
     Plan,
     Read,
@@ -15,8 +17,8 @@ from .decode_plan import (
 )
 from .define import Definition, Operand
 from .formats import FORMATS, VOP3B, Format
-from .operand_codes import scalar_registers, scalar_sources, sources, vector_registers
 from .instruction import Operands
+from .operand_codes import scalar_registers, scalar_sources, sources, vector_registers
 from .registers import vcc
 from .vector_modifiers import (
     OMOD,
@@ -42,9 +44,11 @@ def _source_table(definition: Definition, operand: Operand) -> tuple[Operands, .
     """What a 9-bit source field may name."""
     if definition.has("acc_src"):
         return _vector_only(operand, "a")
-    # What moves a lane to a scalar register reads vector registers alone, and so do operands of more than 64 bits.
+    # What moves a lane to a scalar register reads vector registers alone, and so do operands of more than 64 bits
+    # and, outside of VOP3P, pairs of f32.
     lane_read = any(dst.scalar for dst in definition.explicit_dsts)
-    return _vector_only(operand) if lane_read or operand.dwords > 2 else sources(operand.dwords)
+    pair = definition.format == "VOP3" and operand.packed == 2 and operand.bits == 64
+    return _vector_only(operand) if lane_read or pair or operand.dwords > 2 else sources(operand.dwords)
 
 
 def read_vdst(definition: Definition, operand: Operand, fmt: Format) -> Read:
@@ -121,7 +125,8 @@ def omod(low: int) -> ReadModifier:
     return read
 
 
-def _bits_of(place: tuple[int, int]) -> tuple[int, ...]:
+def bits_of(place: tuple[int, int]) -> tuple[int, ...]:
+    """The numbers of a field's bits."""
     return tuple(range(place[0], place[0] + place[1]))
 
 
@@ -158,23 +163,30 @@ def plan_vop3(definition: Definition) -> Plan:
     for i, operand in enumerate(definition.explicit_srcs):
         operands.append(_vop3_source(definition, operand, fmt.fields[f"src{i}"]))
     modifiers, zero = _vop3_modifiers(definition, fmt)
+    zero |= 0 if definition.explicit_dsts else mask_of(fmt, "vdst")
     encoding = "" if definition.format == "VOP3" else "e64"
     return Plan(definition, encoding, fmt.size, zero, tuple(operands), tuple(modifiers))
 
 
 def _vop3_modifiers(definition: Definition, fmt: Format) -> tuple[list[ReadModifier], int]:
-    """The modifier readers, and the fields of modifiers that the instruction has not.
+    """The modifier readers, and the bits of modifiers that the instruction has not.
 
-    Sources without neg and abs ignore these bits if another source has them; op_sel bits are ignored where there
-    is no op_sel (both as LLVM decodes them).
+    Sources without neg and abs ignore these bits if another source has them, but for compares, masks and absent
+    sources they must be 0; op_sel bits are ignored where there is no op_sel (as LLVM decodes them).
     """
     modifiers: list[ReadModifier] = []
     unused: list[str] = []
+    zero = 0
     if has_bitop3(definition):
         modifiers.append(_read_bitop3)
     else:
         if has_neg(definition):
-            modifiers += [neg_abs(definition, name, _bits_of(fmt.fields[name])) for name in ("neg", "abs") if name in fmt.fields]
+            for name in [name for name in ("neg", "abs") if name in fmt.fields]:
+                bits = bits_of(fmt.fields[name])
+                modifiers.append(neg_abs(definition, name, bits))
+                strict = definition.format == "VOPC"
+                free = [takes_neg(definition, o) or not (strict or o.mask) for o in definition.explicit_srcs]
+                zero |= sum(1 << bit for bit, ignored in zip_longest(bits, free) if not ignored)
         else:
             unused += ["neg", "abs"]
         if has_omod(definition):
@@ -186,8 +198,8 @@ def _vop3_modifiers(definition: Definition, fmt: Format) -> tuple[list[ReadModif
     else:
         unused.append("clamp")
     if has_op_sel(definition):
-        modifiers.append(per_source("op_sel", _bits_of(fmt.fields["op_sel"]), (0, 0, 0, 0)))
-    return modifiers, mask_of(fmt, *(name for name in unused if name in fmt.fields))
+        modifiers.append(per_source("op_sel", bits_of(fmt.fields["op_sel"]), (0, 0, 0, 0)))
+    return modifiers, zero | mask_of(fmt, *(name for name in unused if name in fmt.fields))
 
 
 def plan_vop3p(definition: Definition) -> Plan:
@@ -202,16 +214,18 @@ def plan_vop3p(definition: Definition) -> Plan:
     # Unused source fields and op_sel_hi bits are ignored, the other modifiers' bits are not (as LLVM decodes them).
     op_sel = 0 if definition.has("no_op_sel") else count
     neg = 0 if definition.has("no_modifiers") else count
-    high = (*_bits_of(fmt.fields["op_sel_hi"]), fmt.fields["op_sel_hi2"][0])
+    high = (*bits_of(fmt.fields["op_sel_hi"]), fmt.fields["op_sel_hi2"][0])
     if op_sel:
-        modifiers.append(per_source("op_sel", _bits_of(fmt.fields["op_sel"])[:op_sel], (0,) * op_sel))
+        modifiers.append(per_source("op_sel", bits_of(fmt.fields["op_sel"])[:op_sel], (0,) * op_sel))
         modifiers.append(per_source("op_sel_hi", high[:op_sel], (1,) * op_sel))
     for name, used in (("op_sel", op_sel), ("neg_lo", neg), ("neg_hi", neg)):
         if used and name != "op_sel":
-            modifiers.append(per_source(name, _bits_of(fmt.fields[name])[:used], (0,) * used))
-        zero |= sum(1 << bit for bit in _bits_of(fmt.fields[name])[used:])
+            modifiers.append(per_source(name, bits_of(fmt.fields[name])[:used], (0,) * used))
+        zero |= sum(1 << bit for bit in bits_of(fmt.fields[name])[used:])
     if has_clamp(definition):
         modifiers.append(flag("clamp", fmt.fields["clamp"]))
-    else:
+    elif not (definition.has("acc_src") or definition.has("acc_dst")):
+        # In the matrix encoding, which these two share, the bit has another meaning.
         zero |= mask_of(fmt, "clamp")
+    zero |= 0 if definition.explicit_dsts else mask_of(fmt, "vdst")
     return Plan(definition, "", fmt.size, zero, tuple(operands), tuple(modifiers))

@@ -89,9 +89,7 @@ FORMATS: dict[str, Format] = {
 }  # fmt: skip
 """The encodings that are told apart by their prefix. GLOBAL and SCRATCH are FLAT with another ``seg`` (see `SEGMENTS`)."""
 
-VOP3B = _format(
-    "VOP3B", 8, "110100", f"vdst:0+8 sdst:8+7 clamp:15 op:16+10 {_VOP3_SOURCES} omod:59+2 neg:61+3"
-)
+VOP3B = _format("VOP3B", 8, "110100", f"vdst:0+8 sdst:8+7 clamp:15 op:16+10 {_VOP3_SOURCES} omod:59+2 neg:61+3")
 """VOP3 with a scalar destination beside the vector one: carries and div_scale."""
 
 MFMA = _format(

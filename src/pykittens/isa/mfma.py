@@ -110,7 +110,9 @@ for _kind, _fp8_rows in (("mfma", _DENSE_FP8), ("smfmac", _SPARSE_FP8)):
             _add(_opcode, _side, _k, 1, _a, _b, _passes(*_counts), _kind)
 
 # The first half of a scaled instruction, standing alone: the scales reach only the instruction that they are part of.
-define("VOP3P", 0x2C, "v_mfma_ld_scale_b32", "= b32, b32", lambda a, b: (), archs=("gfx950",), flags="no_exec")
+define(
+    "VOP3P", 0x2C, "v_mfma_ld_scale_b32", "= b32, b32", lambda a, b: (), archs=("gfx950",), flags="no_exec no_modifiers"
+)
 
 
 def passes(definition: Definition, modifiers: Mapping[str, object], arch: str) -> int:

@@ -6,7 +6,7 @@ Source: CDNA3 and CDNA4 ISA manuals, table "Scalar operands". A code that no ins
 from __future__ import annotations
 
 import struct
-from functools import lru_cache
+from functools import cache
 
 from .formats import LITERAL
 from .instruction import Operands
@@ -73,25 +73,25 @@ def _source(code: int, dwords: int) -> Operands:
     return vector_register(code - 256, dwords)
 
 
-@lru_cache(maxsize=None)
+@cache
 def sources(dwords: int) -> tuple[Operands, ...]:
     """What each value 0..511 of a 9-bit source field (or 0..255 of an 8-bit one) means for an operand of this width."""
     return tuple(_source(code, dwords) for code in range(512))
 
 
-@lru_cache(maxsize=None)
+@cache
 def scalar_sources(dwords: int) -> tuple[Operands, ...]:
     """The same for scalar instructions, which have no vector registers and no LDS source."""
     return tuple(None if code == _LDS_DIRECT else _source(code, dwords) for code in range(256))
 
 
-@lru_cache(maxsize=None)
+@cache
 def scalar_registers(dwords: int) -> tuple[Operands, ...]:
     """What each value of a 7-bit scalar register field means."""
     return tuple(scalar_register(code, dwords) for code in range(128))
 
 
-@lru_cache(maxsize=None)
+@cache
 def vector_registers(dwords: int, file: str = "v", aligned: bool = True) -> tuple[Operands, ...]:
     """What each value of an 8-bit vector register field means."""
     return tuple(vector_register(code, dwords, file, aligned) for code in range(256))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from .define import Operand
-from .operand_codes import INLINE_FLOATS, f32_bits
 from .instruction import Operands
+from .operand_codes import INLINE_FLOATS, f32_bits
 from .registers import Const
 
 _FLOAT_TEXT = {
