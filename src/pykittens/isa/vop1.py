@@ -18,7 +18,7 @@ from .float_functions import fract, frexp_exponent, frexp_mantissa
 from .integer_functions import first_high_change, first_high_one, first_low_one, prng_step
 from .permlane import swap_rows
 from .small_float_conversions import BY_NAME, decode
-from .transcendental import reciprocal, reciprocal_root, root
+from .transcendental import cos, exp2, log2, reciprocal, reciprocal_root, root, sin, through_f32
 from .types import f16, f32, f64, i16, i32, u16, u32
 from .value import Value
 
@@ -74,6 +74,9 @@ define("VOP1", 51, "v_frexp_exp_i32_f32", "i32 = f32", frexp_exponent, flags="no
 define("VOP1", 48, "v_frexp_exp_i32_f64", "i32 = f64", frexp_exponent, flags="no_sdwa")
 define("VOP1", 67, "v_frexp_exp_i16_f16", "i16 = f16", lambda a: frexp_exponent(a).resize(i16))
 
+# A table of screen partitions; the CDNA manuals do not give it.
+define("VOP1", 55, "v_screen_partition_4se_b32", "b32 = b32", flags="unsupported_in_sim")
+
 # -- bits ----------------------------------------------------------------------------------------------------------
 define("VOP1", 43, "v_not_b32", "b32 = b32", lambda a: ~a)
 define("VOP1", 44, "v_bfrev_b32", "b32 = b32", Value.bitreverse)
@@ -93,6 +96,21 @@ for _f32, _f64, _f16, _name, _meaning in (
     )
     define("VOP1", _f64, f"v_{_name}_f64", "f64 = f64", _meaning, unit=Unit.TRANS, flags="no_sdwa approximate")
     define("VOP1", _f16, f"v_{_name}_f16", "f16 = f16", _meaning, unit=Unit.TRANS, flags="approximate")
+for _f32, _f16, _name, _meaning in (
+    (32, 65, "exp", exp2),
+    (33, 64, "log", log2),
+    (41, 73, "sin", sin),
+    (42, 74, "cos", cos),
+):
+    define(
+        "VOP1", _f32, f"v_{_name}_f32", "f32 = f32", _meaning, unit=Unit.TRANS, flags="flushes_denormals approximate"
+    )
+    define("VOP1", _f16, f"v_{_name}_f16", "f16 = f16", through_f32(_meaning), unit=Unit.TRANS, flags="approximate")
+for _opcode, _name, _meaning in ((75, "exp", exp2), (76, "log", log2)):
+    define(
+        "VOP1", _opcode, f"v_{_name}_legacy_f32", "f32 = f32", _meaning,
+        unit=Unit.TRANS, flags="flushes_denormals approximate",
+    )  # fmt: skip
 define("VOP1", 35, "v_rcp_iflag_f32", "f32 = f32", reciprocal, unit=Unit.TRANS, flags="flushes_denormals approximate")
 
 # -- fp8 and bf8: the kind of the chip; SDWA selects other bytes or the other half ---------------------------------
