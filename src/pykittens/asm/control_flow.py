@@ -12,7 +12,6 @@ from typing import TypeVar
 
 from pykittens.errors import BuildError, Unsupported
 from pykittens.isa.instruction import Instruction
-from pykittens.isa.registers import Label
 
 State = TypeVar("State")
 
@@ -21,7 +20,7 @@ _ROUNDS_BEFORE_WIDENING = 24
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Nodes ``start`` to ``stop - 1``, entered only at the first; ``successors`` and ``predecessors`` are block numbers."""
+    """Nodes ``start`` to ``stop - 1``, entered only at the first; the others are block numbers."""
 
     start: int
     stop: int

@@ -7,7 +7,7 @@ from .program import Program
 
 
 def finish(program: Program) -> Program:
-    """The program with its waits, then its wait states: a wait counts as an instruction between a producer and its user.
+    """The program with its waits, then its wait states: a wait too stands between a producer and its user.
 
     Raises BuildError for LDS tiles used too early, missing labels, and a program that does not end.
     """

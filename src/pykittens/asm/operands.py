@@ -1,4 +1,4 @@
-"""Operands of programs being written: Python numbers become constants, and every operand is checked in assembly notation."""
+"""Operands of programs being written: Python numbers become constants, all are checked in assembly notation."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def prepare(
     """Operands, modifiers and encoding of an instruction as it was asked for.
 
     Operands stand in the order of the text; so may 16-bit immediates (``s_nop 3``), which become modifiers. Raises
-    BuildError for what does not fit; what depends on an encoding's finer print is left to LLVM's assembler, whose errors
-    carry the Python line too.
+    BuildError for what does not fit; what depends on an encoding's finer print is left to LLVM's assembler, whose
+    errors carry the Python line too.
     """
     shown = _Shown(definition, operands, where)
     given = {k: v for k, v in modifiers.items() if v is not None and v is not False and (v != 0 or k in _ZERO_COUNTS)}
@@ -232,7 +232,7 @@ def _check_matrix_files(definition: Definition, operands: tuple[Operands, ...], 
 def _check_constants(definition: Definition, encoding: str, operands: tuple[Operands, ...], shown: _Shown) -> None:
     sources = operands[len(definition.explicit_dsts) :]
     literals = {c.bits for c in sources if isinstance(c, Const) and c.form == "literal"}
-    fits = definition.format in _WITH_LITERAL and encoding in ("", "e32") or definition.has("literal")
+    fits = (definition.format in _WITH_LITERAL and encoding in ("", "e32")) or definition.has("literal")
     if literals and not fits:
         bits = hex(min(literals))
         kind = f"the {encoding} encoding" if encoding else f"a {definition.format} instruction"

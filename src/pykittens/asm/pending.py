@@ -54,7 +54,7 @@ class Pending:
         return joined
 
     def issue(self, item: int, counters: Mapping[str, bool], tracked: bool) -> None:
-        """The access of this item starts (``counters`` from `accesses`); it stays in mind if something can depend on it."""
+        """The access of this item starts, with `accesses` as ``counters``; it is kept if something can depend on it."""
         for name, in_order in counters.items():
             items = self.counts[name]
             if in_order:

@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 
 from pykittens.errors import BuildError
 from pykittens.isa import DEFINITIONS, text
@@ -45,7 +46,7 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class WaitFor:
-    """Here this wave's copies into these LDS tiles have landed; `waits.insert` turns it into an ``s_waitcnt`` or nothing."""
+    """Here this wave's copies into these LDS tiles have landed; `waits.insert` makes it an ``s_waitcnt`` or nothing."""
 
     tiles: tuple[str, ...]
     remark: str = ""
@@ -76,11 +77,16 @@ def user_line() -> str | None:
     frame = sys._getframe(1)
     while frame is not None:
         path = frame.f_code.co_filename
-        inside = os.path.abspath(path).startswith(_PACKAGE) or path == contextlib.__file__
-        if not inside or os.sep + "kernels" + os.sep in path:
+        if _is_users(path):
             return f"{path}:{frame.f_lineno}"
         frame = frame.f_back  # type: ignore[assignment]
     return None
+
+
+@cache
+def _is_users(path: str) -> bool:
+    inside = os.path.abspath(path).startswith(_PACKAGE) or path == contextlib.__file__
+    return not inside or os.sep + "kernels" + os.sep in path
 
 
 class Program:
@@ -169,10 +175,8 @@ class Program:
             assert isinstance(item, Line)
             names = [o.name for o in item.instruction.operands if isinstance(o, Label)]
             if not names or names[0] not in places:
-                raise BuildError(
-                    "unknown-label", f"{item.instruction.name} goes to {', '.join(names) or 'no label'}, which is nowhere",
-                    where=item.instruction.where,
-                )  # fmt: skip
+                what = f"{item.instruction.name} goes to {', '.join(names) or 'no label'}, which stands nowhere"
+                raise BuildError("unknown-label", what, where=item.instruction.where)
             return places[names[0]]
 
         return blocks(nodes, target)
@@ -212,7 +216,7 @@ class Program:
 
 
 def _short_names(paths: list[str]) -> list[str]:
-    """File names without folders, so that the text does not depend on where they lie; two of one name keep one folder."""
+    """File names without folders, so that the text does not depend on where they lie; namesakes keep one folder."""
     names = [os.path.basename(path) for path in paths]
     parents = [os.path.basename(os.path.dirname(path)) for path in paths]
     return [name if names.count(name) == 1 else f"{parent}/{name}" for parent, name in zip(parents, names, strict=True)]

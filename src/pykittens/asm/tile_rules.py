@@ -62,7 +62,8 @@ class TileRules:
             reads = [r for r in sorted(state.reads) if tile in self.lines[r].lds_reads]
             self._refuse(
                 line, tile, reads, in_flight, "lds-overwrite-early", "copies into",
-                "whose read {there} may not have returned", "its result is used, or waited for, and a barrier comes between",
+                "whose read {there} may not have returned",
+                "its result is used, or waited for, and a barrier comes between",
                 "which other waves may still read (as {there} does)", "a barrier comes between",
             )  # fmt: skip
 

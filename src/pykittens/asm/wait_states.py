@@ -1,4 +1,4 @@
-"""Wait states: the least ``s_nop`` that keep dependent instructions as far apart as the hazard table asks, on every path."""
+"""Wait states: the least ``s_nop`` that keep instructions as far apart as the hazard table asks, on every path."""
 
 from __future__ import annotations
 
@@ -41,8 +41,10 @@ def insert(program: Program) -> Program:
                 out.append(items[i])
         return tracker.ages()
 
+    start: _Ages = {}
     result: list[Item] = []
-    for n, ages in enumerate(forward(graph, {}, through, _join)):
+    entries = forward(graph, start, through, _join)
+    for n, ages in enumerate(entries):
         through(n, ages or {}, result)
     return program.with_items(result)
 

@@ -72,6 +72,7 @@ class _Waits:
     def through(self, n: int, entry: _State, out: _Writer | None) -> _State:
         """The state at the end of block ``n``; its items and waits go to ``out``, and then errors are raised."""
         pending, tiles = entry.pending.copy(), entry.tiles
+        busy = self._registers(pending)
         block, early = self.graph[n], self.early.get(n, set())
         end = block.stop - 1 if early and self._ends_in_jump(n) else block.stop
         for i in range(block.start, block.stop):
@@ -83,19 +84,30 @@ class _Waits:
                 self._wait(copies, pending, item, out)
                 continue
             if isinstance(item, Line):
-                self._wait(self._needs(i, pending), pending, item, out)
+                if self.touched[i] & busy:
+                    self._wait(self._needs(i, pending), pending, item, out)
+                    busy = self._registers(pending)
                 if out is not None:
                     self.rules.check(i, tiles, pending.under_way)
                 if item.instruction.definition.has("waitcnt"):
                     pending.waited(item.instruction.modifiers)
                 tracked = bool(self.written[i] or item.lds_writes or item.lds_reads)
-                pending.issue(i, self.counters[i], tracked)
+                if self.counters[i]:
+                    pending.issue(i, self.counters[i], tracked)
+                    busy |= self.written[i]
                 tiles = self.rules.after(i, tiles, pending.under_way)
             if out is not None:
                 out.add(item)
         if end == block.stop:
             self._wait(early, pending, self.items[block.stop - 1], out)
         return _State(pending, tiles)
+
+    def _registers(self, pending: Pending) -> int:
+        """What the accesses under way write."""
+        bits = 0
+        for item in pending.items():
+            bits |= self.written[item]
+        return bits
 
     def _needs(self, i: int, pending: Pending) -> set[int]:
         touched = self.touched[i]
@@ -124,7 +136,7 @@ class _Waits:
         return line is not None and jumps(line.instruction)
 
     def _wait_before_loops(self, entries: list[_State | None]) -> bool:
-        """Whether there are registers that a loop waits for in its first round alone: these waits now come before it."""
+        """Whether a loop waits for registers in its first round alone; from now on these waits come before it."""
         exits = [None if state is None else self.through(n, state, None) for n, state in enumerate(entries)]
         found = False
         for n, block in enumerate(self.graph):

@@ -11,10 +11,11 @@ as the one that the instruction names.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cache
 
-from .define import Definition, Operand, Unit
-from .instruction import Instruction, Operands
+from .define import Definition, Unit
+from .instruction import Instruction
 from .registers import Reg, Special, exec_, m0, vcc
 
 SCC, MODE, PC = Reg("scc", 0), Reg("mode", 0), Reg("pc", 0)
@@ -32,7 +33,7 @@ VECTOR_BITS = (1 << VECTOR_ROWS) - 1
 SCALAR_BITS = ((1 << 128) - 1) << VECTOR_ROWS
 
 
-@lru_cache(maxsize=None)
+@cache
 def mask(reg: Reg, accum_offset: int = 256) -> int:
     """The registers of ``reg`` as bits: v0 at bit 0, a0 at ``accum_offset`` (they share one file), s0 at 512."""
     first = accum_offset if reg.file == "a" else _FIRST_BIT[reg.file]
@@ -47,17 +48,34 @@ def mask_of(registers: Iterable[Reg], accum_offset: int = 256) -> int:
     return bits
 
 
-def _registers(operand: Operands) -> Iterable[Reg]:
-    if isinstance(operand, Reg):
-        yield operand
-    elif isinstance(operand, Special) and operand.code in _SPECIAL:
-        yield _SPECIAL[operand.code]
+@dataclass(frozen=True, slots=True)
+class _Implied:
+    """What every instruction of a definition reads and writes without naming it."""
+
+    reads: tuple[Reg, ...]
+    writes: tuple[Reg, ...]
+    reads_old: bool
+    destinations: int
 
 
-def _implicit(operands: tuple[Operand, ...]) -> Iterable[Reg]:
-    for operand in operands:
-        if operand.implicit in _IMPLICIT:
-            yield _IMPLICIT[operand.implicit]
+_IMPLIED: dict[str, _Implied] = {}
+
+
+def _implied(definition: Definition) -> _Implied:
+    found = _IMPLIED.get(definition.name)
+    if found is None:
+        read = [_IMPLICIT[o.implicit] for o in definition.srcs if o.implicit in _IMPLICIT]
+        if obeys_exec(definition):
+            read.append(exec_)
+        if definition.access is not None and definition.access.space in ("flat", "scratch"):
+            read.append(FLAT_SCRATCH)
+        found = _IMPLIED[definition.name] = _Implied(
+            tuple(read),
+            tuple(_IMPLICIT[o.implicit] for o in definition.dsts if o.implicit in _IMPLICIT),
+            any(o.implicit in ("dst", "dst1") for o in definition.srcs),
+            len(definition.explicit_dsts),
+        )
+    return found
 
 
 def obeys_exec(definition: Definition) -> bool:
@@ -101,27 +119,25 @@ def keeps_part(instruction: Instruction) -> bool:
 
 def reads(instruction: Instruction) -> list[Reg]:
     """Registers whose values the instruction needs, EXEC included where it selects lanes."""
-    d = instruction.definition
-    found = [r for operand in instruction.srcs for r in _registers(operand)]
-    found += _implicit(d.srcs)
-    if any(o.implicit in ("dst", "dst1") for o in d.srcs) or keeps_part(instruction):
-        found += [r for operand in instruction.dsts for r in _registers(operand)]
-    if obeys_exec(d):
-        found.append(exec_)
-    if d.access is not None:
-        if loads_to_lds(instruction) and m0 not in found:
-            found.append(m0)
-        if d.access.space in ("flat", "scratch"):
-            found.append(FLAT_SCRATCH)
+    implied, operands = _implied(instruction.definition), instruction.operands
+    found = list(implied.reads)
+    old = implied.reads_old or keeps_part(instruction)
+    for operand in operands if old else operands[implied.destinations :]:
+        if isinstance(operand, Reg):
+            found.append(operand)
+        elif isinstance(operand, Special) and operand.code in _SPECIAL:
+            found.append(_SPECIAL[operand.code])
+    if m0 not in found and loads_to_lds(instruction):
+        found.append(m0)
     return found
 
 
 def writes(instruction: Instruction) -> list[Reg]:
     """Registers that the instruction changes."""
-    d = instruction.definition
-    found = [r for operand in instruction.dsts for r in _registers(operand)]
-    found += _implicit(d.dsts)
-    access = d.access
+    implied = _implied(instruction.definition)
+    found = [o for o in instruction.operands[: implied.destinations] if isinstance(o, Reg)]
+    found += implied.writes
+    access = instruction.definition.access
     if access is not None and access.returns == "in_place" and returns_old_value(instruction):
         data = instruction.srcs[0]
         if isinstance(data, Reg):

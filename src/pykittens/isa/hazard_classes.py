@@ -14,12 +14,14 @@ from . import mfma
 from .define import Definition, Unit
 from .effects import FIRST_FREE_BIT, SCALAR_BITS, VECTOR_BITS, keeps_part, loads_to_lds, mask, mask_of, reads, writes
 from .instruction import Instruction, Operands
-from .registers import Const, Reg, Special, exec_, m0, vcc
+from .registers import Reg, Special, exec_, m0, vcc
 
 EXEC, VCC, M0 = mask(exec_), mask(vcc), mask(m0)
 ANY = 1 << FIRST_FREE_BIT
 """Stands for no register: the classes alone make the hazard."""
 _FIRST_HWREG = FIRST_FREE_BIT + 1
+PSEUDO_BITS = ((1 << 65) - 1) << FIRST_FREE_BIT
+"""ANY and the hardware registers."""
 _MODE_HWREG, _VSKIP_BIT = 1, 28
 
 
@@ -293,7 +295,7 @@ def part_kept(f: Facts) -> int:
 
 
 def wide_store_data(f: Facts, scalar_offset: bool) -> int:
-    """Data of stores and atomics of more than 8 bytes; buffer ones with or without an SGPR offset (llvm: they differ)."""
+    """Data of stores and atomics of more than 8 bytes, with or without an SGPR offset (llvm: they differ)."""
     access = f.definition.access
     if access is None or access.kind not in ("store", "atomic"):
         return 0

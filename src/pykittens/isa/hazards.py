@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from . import hazard_classes as c
 from .define import Definition
-from .hazard_classes import Facts, Side
+from .hazard_classes import PSEUDO_BITS, Facts, Side
 from .instruction import Instruction
 
 LONGEST = 20
@@ -42,7 +42,7 @@ def apart(producer: int, consumer: int) -> bool:
 
 @dataclass(frozen=True)
 class Row:
-    """``states``: required between producer and consumer, from the producer's facts. ``pair`` decides on both together."""
+    """``states``: required between producer and consumer, from the producer's facts. ``pair`` looks at both."""
 
     name: str
     producer: Side
@@ -151,11 +151,13 @@ def _rows() -> tuple[Row, ...]:
         Row("valu-mfma", valu, _MFMA_ABC, _fixed(2), both),
         Row("exec-mfma", valu_exec, Side("a matrix instruction follows", c.is_mfma, c.any_register), _fixed(4), both),
         # -- dot products ------------------------------------------------------------------------------------------
-        Row("dot-dot", dot, Side("the same one reads them as A or B", c.is_dot, c.src_ab), _fixed(3), both, pair=_same_opcode),
+        Row("dot-dot", dot, Side("the same one reads them as A or B", c.is_dot, c.src_ab), _fixed(3), both,
+            pair=_same_opcode),
         Row("dot-other", dot, others, _fixed(3), both, pair=_other_opcode),
         # -- what the VALU writes ----------------------------------------------------------------------------------
         Row("sgpr-vmem", scalar, Side("vector memory reads them", c.is_vmem, c.addresses_read), _fixed(5), both),
-        Row("sgpr-constant", scalar, Side("the VALU reads them as numbers", c.is_valu, c.constants_read), _fixed(2), both),
+        Row("sgpr-constant", scalar, Side("the VALU reads them as numbers", c.is_valu, c.constants_read), _fixed(2),
+            both),
         Row("sgpr-mask", scalar, Side("the VALU reads them as lane masks", c.is_valu, c.masks_read), _fixed(2), "llvm",
             agreed=_fixed(0)),
         Row("sgpr-lane", scalar, Side("they select a lane", c.selects_lane, c.lane_number), _fixed(4), both),
@@ -167,7 +169,8 @@ def _rows() -> tuple[Row, ...]:
         Row("vgpr-readlane", valu, Side("they are read by lane", c.is_lane_read, c.vectors_read), _fixed(1), both),
         Row("vgpr-permlane", valu, Side("v_permlane reads them", c.is_permlane, c.vectors_read), _fixed(2), both),
         Row("exec-dpp", valu_exec, Side("DPP follows", c.is_dpp, c.any_register), _fixed(5), both),
-        Row("exec-lane", valu_exec, Side("a lane is read or written", c.is_lane_access, c.any_register), _fixed(4), both),
+        Row("exec-lane", valu_exec, Side("a lane is read or written", c.is_lane_access, c.any_register), _fixed(4),
+            both),
         Row("exec-permlane", valu_exec, Side("v_permlane follows", c.is_permlane, c.any_register), _fixed(4), both),
         Row("trans-valu", Side("a transcendental instruction writes registers", c.is_trans, c.vectors_written),
             Side("another VALU instruction reads them", c.is_plain_valu, c.vectors_read), _fixed(1), both),
@@ -197,48 +200,56 @@ def _rows() -> tuple[Row, ...]:
 ROWS = _rows()
 
 
-_CANDIDATES: dict[tuple[str, str], tuple[tuple[Row, ...], tuple[Row, ...]]] = {}
+_CLASSES: dict[tuple[str, str], tuple[tuple[tuple[int, Row], ...], frozenset[int]]] = {}
 
 
-def _candidates(definition: Definition, encoding: str) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
-    """Rows in which instructions of this definition and encoding can be the producer, and the consumer."""
+def _classes(definition: Definition, encoding: str) -> tuple[tuple[tuple[int, Row], ...], frozenset[int]]:
+    """Rows in which instructions of this definition and encoding can be the producer, and the consumer, by number."""
     key = definition.name, encoding
-    if key not in _CANDIDATES:
-        _CANDIDATES[key] = (
-            tuple(row for row in ROWS if row.producer.holds(definition, encoding)),
-            tuple(row for row in ROWS if row.consumer.holds(definition, encoding)),
+    if key not in _CLASSES:
+        _CLASSES[key] = (
+            tuple((n, row) for n, row in enumerate(ROWS) if row.producer.holds(definition, encoding)),
+            frozenset(n for n, row in enumerate(ROWS) if row.consumer.holds(definition, encoding)),
         )
-    return _CANDIDATES[key]
+    return _CLASSES[key]
 
 
 class Profile:
-    """An instruction's part in hazards: ``threats`` as producer (row, registers, states), ``exposures`` as consumer."""
+    """An instruction's part in hazards.
 
-    __slots__ = ("exposed", "exposures", "facts", "reach", "threat", "threats")
+    ``threats`` as producer: number of the row, registers, states; ``threat`` all those registers, ``reach`` the most
+    states. ``exposed`` as consumer: no register outside it matters.
+    """
+
+    __slots__ = ("_consuming", "_exposures", "exposed", "facts", "reach", "threat", "threats")
 
     def __init__(self, instruction: Instruction, arch: str, accum_offset: int = 256) -> None:
-        producing, consuming = _candidates(instruction.definition, instruction.encoding)
+        producing, self._consuming = _classes(instruction.definition, instruction.encoding)
         self.facts = facts = Facts(instruction, arch, accum_offset)
-        self.threats: list[tuple[Row, int, int]] = []
-        self.exposures: dict[int, int] = {}
-        self.threat = self.exposed = self.reach = 0
-        for row in producing:
+        self._exposures: dict[int, int] = {}
+        self.exposed = facts.read | facts.written | PSEUDO_BITS if self._consuming else 0
+        self.threats: list[tuple[int, int, int]] = []
+        self.threat = self.reach = 0
+        for n, row in producing:
             registers = row.producer.registers(facts)
             states = row.states(facts) if registers else 0
             if states:
-                self.threats.append((row, registers, states))
+                self.threats.append((n, registers, states))
                 self.threat |= registers
                 self.reach = max(self.reach, states)
-        for row in consuming:
-            registers = row.consumer.registers(facts)
-            if registers:
-                self.exposures[id(row)] = registers
-                self.exposed |= registers
+
+    def exposure(self, n: int) -> int:
+        """The registers that row ``n`` is about if this instruction is the consumer."""
+        if n not in self._consuming:
+            return 0
+        if n not in self._exposures:
+            self._exposures[n] = ROWS[n].consumer.registers(self.facts)
+        return self._exposures[n]
 
 
 @dataclass(frozen=True)
 class Missing:
-    """A hazard that is open: ``there`` states stand between item ``producer`` and the consumer, ``row`` asks for more."""
+    """A hazard that is open: ``there`` states stand between ``producer`` and the consumer, ``row`` asks for more."""
 
     row: Row
     producer: Hashable
@@ -249,16 +260,16 @@ class Missing:
 
 def required(producer: Instruction, consumer: Instruction, arch: str, accum_offset: int = 256) -> list[tuple[Row, int]]:
     """The rows that hold between two instructions, with the states that each wants between them."""
-    first, second = Profile(producer, arch, accum_offset), Profile(consumer, arch, accum_offset)
-    return [(row, states) for row, states in _open(first, second, 0)]
+    return list(_open(Profile(producer, arch, accum_offset), Profile(consumer, arch, accum_offset), 0))
 
 
 def _open(producer: Profile, consumer: Profile, there: int) -> Iterator[tuple[Row, int]]:
-    for row, registers, states in producer.threats:
-        exposed = consumer.exposures.get(id(row), 0)
-        if states > there and exposed & registers and row.relation(registers, exposed):
-            if row.pair is None or row.pair(producer.facts, consumer.facts):
-                yield row, states
+    for n, registers, states in producer.threats:
+        if states <= there:
+            continue
+        exposed, row = consumer.exposure(n), ROWS[n]
+        if row.relation(registers, exposed) and (row.pair is None or row.pair(producer.facts, consumer.facts)):
+            yield row, states
 
 
 class Tracker:
