@@ -7,21 +7,22 @@ lane's elements together, whatever the swizzle and whichever of the two shapes i
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pykittens.arch.lds_banks import Direction
 from pykittens.errors import BuildError
 
-from .expression import Int, constant_part, evaluate, leaves
+from .expression import Int, evaluate, leaves
 from .program_inputs import LANE
 from .register_shape import LANES, RegisterShape
-from .tiles import SharedView, rt
+from .shared_shape import SharedShape
 
-Place = Callable[[Int, Int], Int]
-"""LDS byte address of the element at (row, column) of a base tile."""
+if TYPE_CHECKING:
+    from .tiles import st
 
 GROUP = 16
 """Lanes that exchange elements in a transposing read."""
@@ -32,106 +33,148 @@ OFFSET_LIMIT = 65536
 
 
 @dataclass(frozen=True)
-class Piece:
-    """One LDS access of all lanes: ``lane_bytes`` at ``address``, which are a lane's elements from ``first`` on.
+class SharedLayout:
+    """Where elements of ``size`` bytes lie in a shared tile of ``cols`` columns, in subtiles of ``shape``."""
 
-    Of a ``transpose`` the elements are those that the lane gets; the address is of what it fetches for its group.
+    shape: SharedShape
+    cols: int
+    size: int
+
+    @staticmethod
+    def of(tile: st) -> SharedLayout:
+        """The layout of a shared tile."""
+        return SharedLayout(tile.shape, tile.cols, tile.dtype.bytes)
+
+    def address(self, row: Any, col: Any) -> Any:
+        """Byte address from the start of the tile, for numbers, NumPy arrays or run-time expressions."""
+        return self.shape.address(row, col, self.cols, self.size)
+
+
+@dataclass(frozen=True)
+class Access:
+    """One LDS access by all lanes: each moves ``lane_bytes``, ``count`` of its elements from ``first`` on.
+
+    Of a ``transpose`` these are the elements that a lane gets; what it fetches are others' of its group.
     """
 
     direction: Direction
     lane_bytes: int
     first: int
+    count: int
+
+    def element(self, shape: RegisterShape, layout: str, lane: Any) -> tuple[Any, Any]:
+        """(row, column) in the base tile of the first element at the address that a lane gives.
+
+        A transposing read fetches 16 columns in as many rows as a lane gets elements: with n of them, lane q of a group
+        fetches columns n * (q % (16 / n)) and up of row q * n // 16 (for 16 bits decided by runs of Triton's kernels).
+        """
+        if self.direction != "transpose":
+            return shape.element(layout, lane, self.first)
+        row, col = shape.element(layout, lane // GROUP * GROUP, self.first)
+        fetchers = GROUP // self.count
+        return row + lane % GROUP // fetchers, col + lane % fetchers * self.count
+
+
+@dataclass(frozen=True)
+class Piece:
+    """An access and its byte address in every lane, from the start of the shared tile."""
+
+    access: Access
     address: Int
 
-    def split(self) -> tuple[Int, int]:
-        """(address without its build-time part, that part as the instruction's offset)."""
-        return split_offset(self.address)
+    def split(self, base: int) -> tuple[Int, int]:
+        """(run-time part of the address, build-time part for the instruction's offset) of a tile at byte ``base``."""
+        address = self.address + base
+        constant = address if isinstance(address, int) else address.args[1] if address.op == "affine" else 0
+        if not 0 <= constant < OFFSET_LIMIT:
+            constant = 0
+        return address - constant, constant
 
     def lanes(self) -> np.ndarray:
         """The address in every lane: int (64,). Run-time parts other than the lane count as 0."""
-        return lane_values(self.address)
+        inputs = {leaf: np.int64(0) for leaf in leaves(self.address)} | {LANE: np.arange(LANES)}
+        return np.broadcast_to(np.asarray(evaluate(self.address, inputs)), LANES)
 
 
-def read_pieces(shape: RegisterShape, layout: str, size: int, place: Place, transposing: bool) -> list[Piece]:
-    """The reads of one base tile of elements of ``size`` bytes; ``transposing``: the chip has transposing reads."""
-    addresses = _addresses(shape, layout, place)
-    width = _widest(addresses, size)
-    if width < 4 and transposing and size < 4 and layout == "col":
-        pieces = _transposed(shape, size, place)
-        if pieces:
-            return pieces
-    return _plain("read", addresses, size, width)
+def read_pieces(
+    shape: RegisterShape, layout: str, shared: SharedLayout, row: Int, col: Int, transposing: bool
+) -> list[Piece]:
+    """The reads of a base tile at (row, col) of a shared tile; ``transposing``: the chip has transposing reads.
+
+    ``row`` and ``col`` may be run-time values as long as they are whole subtiles and a build-time rest.
+    """
+    return _pieces(shape, layout, shared, row, col, "read", transposing)
 
 
-def write_pieces(shape: RegisterShape, layout: str, size: int, place: Place) -> list[Piece]:
-    """The writes of one base tile of elements of ``size`` bytes."""
-    addresses = _addresses(shape, layout, place)
-    return _plain("write", addresses, size, _widest(addresses, size))
+def write_pieces(shape: RegisterShape, layout: str, shared: SharedLayout, row: Int, col: Int) -> list[Piece]:
+    """The writes of a base tile at (row, col) of a shared tile."""
+    return _pieces(shape, layout, shared, row, col, "write", False)
 
 
-def base_place(tile: rt, view: SharedView, i: int, j: int) -> Place:
-    """Where the elements of base tile (i, j) of a register tile lie in LDS, through a view."""
-    row, col = view.row + i * tile.shape.rows, view.col + j * tile.shape.cols
-    return lambda down, along: view.tile.address(row + down, col + along)
+def _pieces(
+    shape: RegisterShape, layout: str, shared: SharedLayout, row: Int, col: Int, direction: Direction, transposing: bool
+) -> list[Piece]:
+    corner = row % shared.shape.rows, col % shared.shape.cols
+    pieces = []
+    for access in _accesses(shape, layout, shared, corner, direction, transposing):
+        down, along = access.element(shape, layout, LANE)
+        pieces.append(Piece(access, shared.address(row + down, col + along)))
+    return pieces
 
 
-def split_offset(address: Int) -> tuple[Int, int]:
-    """An address as (what is computed at run time, what fits the instruction's offset)."""
-    constant = constant_part(address) % OFFSET_LIMIT
-    return address - constant, constant
-
-
-def lane_values(value: Int) -> np.ndarray:
-    """A run-time value in every lane: int (64,), its leaves other than the lane taken as 0."""
-    inputs = {leaf: np.int64(0) for leaf in leaves(value)} | {LANE: np.arange(LANES)}
-    return np.broadcast_to(np.asarray(evaluate(value, inputs)), LANES)
-
-
-def _addresses(shape: RegisterShape, layout: str, place: Place) -> list[Int]:
-    return [place(*shape.element(layout, LANE, index)) for index in range(shape.elements)]
-
-
-def _plain(direction: Direction, addresses: list[Int], size: int, width: int) -> list[Piece]:
+@cache
+def _accesses(
+    shape: RegisterShape,
+    layout: str,
+    shared: SharedLayout,
+    corner: tuple[int, int],
+    direction: Direction,
+    transposing: bool,
+) -> tuple[Access, ...]:
+    """The accesses of a base tile that starts at ``corner`` of a subtile."""
+    size, elements = shared.size, shape.elements
+    single = _addresses(shape, layout, shared, corner, [Access(direction, size, e, 1) for e in range(elements)])
+    width = next((w for w in WIDTHS if size < w <= elements * size and _together(single, size, w)), size)
+    if width < 4 and transposing and layout == "col":
+        exchanged = _transposing(shape, size)
+        if exchanged and _whole(shape, shared, corner, exchanged):
+            return exchanged
     if width < 2:
         raise BuildError(
             "lds-bytes", "neighbouring bytes of a lane lie apart in LDS, and single ones are not packed into registers",
             fix="use a layout and a shared shape that keep 4 bytes of a lane together",
         )  # fmt: skip
-    step = width // size
-    return [Piece(direction, width, first, addresses[first]) for first in range(0, len(addresses), step)]
+    count = width // size
+    return tuple(Access(direction, width, first, count) for first in range(0, elements, count))
 
 
-def _widest(addresses: list[Int], size: int) -> int:
-    """The widest access in bytes that moves whole runs of a lane's elements, in every lane; one element's at least."""
-    return next(
-        (width for width in WIDTHS if size < width <= len(addresses) * size and _together(addresses, size, width)), size
-    )
+def _transposing(shape: RegisterShape, size: int) -> tuple[Access, ...]:
+    """Column layout by reads that exchange elements between 16 lanes; none where the shape does not let them."""
+    count = TRANSPOSED_BYTES // size
+    if shape.cols < GROUP or shape.stride % count:
+        return ()
+    return tuple(Access("transpose", TRANSPOSED_BYTES, first, count) for first in range(0, shape.elements, count))
 
 
-def _together(addresses: list[Int], size: int, width: int) -> bool:
-    """Whether each ``width`` bytes of elements lie together and aligned in LDS, in every lane."""
-    run = width // size
-    values = np.stack([lane_values(address) for address in addresses]).reshape(-1, run, LANES)
-    expected = values[:, :1] + np.arange(run)[None, :, None] * size
-    return bool((values == expected).all() and (values[:, 0] % width == 0).all())
+def _whole(shape: RegisterShape, shared: SharedLayout, corner: tuple[int, int], accesses: tuple[Access, ...]) -> bool:
+    """Whether what each lane fetches in a transposing read lies together in LDS."""
+    rows = [
+        _addresses(shape, "col", shared, (corner[0], corner[1] + along), list(accesses))
+        for along in range(accesses[0].count)
+    ]
+    return _together(np.stack(rows, axis=1).reshape(-1, LANES), shared.size, TRANSPOSED_BYTES)
 
 
-def _transposed(shape: RegisterShape, size: int, place: Place) -> list[Piece]:
-    """Column layout by reads that exchange elements between 16 lanes; none where they cannot serve the shapes.
+def _addresses(
+    shape: RegisterShape, layout: str, shared: SharedLayout, corner: tuple[int, int], accesses: list[Access]
+) -> np.ndarray:
+    """Byte address of each access in every lane: int (accesses, 64)."""
+    places = [access.element(shape, layout, np.arange(LANES)) for access in accesses]
+    return np.stack([shared.address(corner[0] + row, corner[1] + col) for row, col in places])
 
-    Each lane fetches n = 8 / size neighbours of a row. Lane q of a group fetches columns n * (q % (16 / n)) and up, of
-    the group's 16, in the row of the destination's element q * n // 16 (measured for 16 bits on Triton's kernels).
-    """
-    run = TRANSPOSED_BYTES // size
-    if shape.cols < GROUP or shape.stride % run:
-        return []
-    pieces = []
-    for first in range(0, shape.elements, run):
-        row, column = shape.element("col", LANE // GROUP * GROUP, first)
-        source = [
-            place(row + LANE % GROUP // (GROUP // run), column + LANE % (GROUP // run) * run + i) for i in range(run)
-        ]
-        if not _together(source, size, TRANSPOSED_BYTES):
-            return []
-        pieces.append(Piece("transpose", TRANSPOSED_BYTES, first, source[0]))
-    return pieces
+
+def _together(addresses: np.ndarray, size: int, width: int) -> bool:
+    """Whether each ``width`` bytes of neighbours in (elements, 64) lie together and aligned in LDS, in every lane."""
+    runs = addresses.reshape(-1, width // size, LANES)
+    expected = runs[:, :1] + np.arange(width // size)[None, :, None] * size
+    return bool((runs == expected).all() and (runs[:, 0] % width == 0).all())

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from pykittens.errors import BuildError
 
-from .expression import Int, binary
+from .expression import Int
 
 
 @dataclass(frozen=True)
@@ -23,10 +23,14 @@ class SharedShape:
     xors: tuple[tuple[int, int, int], ...] = ()
 
     def swizzle(self, offset: Int) -> Int:
-        """Byte offset inside the subtile, row-major, to its place in LDS (and back). Takes run-time expressions too."""
+        """Byte offset inside the subtile, row-major, to its place in LDS (and back).
+
+        Of numbers, run-time expressions or NumPy arrays.
+        """
         place = offset
         for modulus, right, left in self.xors:
-            place = binary("xor", place, ((offset % modulus) >> right) << left)
+            # Both sides are of one kind, that of `offset`.
+            place = place ^ (((offset % modulus) >> right) << left)  # type: ignore[operator]
         return place
 
     def address(self, row: Int, col: Int, cols: int, size: int) -> Int:

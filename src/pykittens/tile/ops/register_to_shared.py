@@ -9,7 +9,7 @@ from pykittens.errors import BuildError
 from pykittens.isa.registers import Reg
 
 from ..op import Op, Touches
-from ..shared_pieces import Piece, base_place, write_pieces
+from ..shared_pieces import Piece, SharedLayout, write_pieces
 from ..tiles import SharedView, rt
 
 if TYPE_CHECKING:
@@ -43,11 +43,12 @@ class RegisterToShared(Op):
         return Touches(reads=[tile], writes=[view.tile])
 
     def lower(self, emit: Lowering, view: SharedView, tile: rt) -> None:
-        size = tile.dtype.bytes
+        shared = SharedLayout.of(view.tile)
         for i in range(tile.grid[0]):
             for j in range(tile.grid[1]):
-                for piece in write_pieces(tile.shape, tile.layout, size, base_place(tile, view, i, j)):
-                    _write(emit, view, size, tile.base(i, j), piece)
+                row, col = view.row + i * tile.shape.rows, view.col + j * tile.shape.cols
+                for piece in write_pieces(tile.shape, tile.layout, shared, row, col):
+                    _write(emit, view, tile.base(i, j), piece)
 
     def reference(self, run: Reference, view: SharedView, tile: rt) -> None:
         registers = run.registers(tile)
@@ -55,15 +56,15 @@ class RegisterToShared(Op):
             run.window(view, wave)[:] = registers[wave]
 
 
-def _write(emit: Lowering, view: SharedView, size: int, base: Reg, piece: Piece) -> None:
+def _write(emit: Lowering, view: SharedView, base: Reg, piece: Piece) -> None:
     """One DS write from the registers that hold the piece's elements."""
-    address, offset = piece.split()
-    first = piece.first * size
-    regs = base[first // 4 : (first + piece.lane_bytes - 1) // 4]
-    if piece.lane_bytes < 4:
-        name = "ds_write_b16_d16_hi" if piece.first % 2 else "ds_write_b16"
+    access, size = piece.access, view.tile.dtype.bytes
+    address, offset = piece.split(view.tile.offset)
+    regs = base[access.first * size // 4 : (access.first * size + access.lane_bytes - 1) // 4]
+    if access.lane_bytes < 4:
+        name = "ds_write_b16_d16_hi" if access.first % 2 else "ds_write_b16"
     else:
-        name = _WRITES[piece.lane_bytes]
+        name = _WRITES[access.lane_bytes]
     emit.ins(name, emit.lane(address), regs, offset=offset, lds_writes=(view.tile.name,))
 
 

@@ -10,7 +10,7 @@ from pykittens.errors import BuildError
 from pykittens.isa.registers import Reg
 
 from ..op import Op, Touches
-from ..shared_pieces import Piece, base_place, read_pieces
+from ..shared_pieces import Piece, SharedLayout, read_pieces
 from ..tiles import SharedView, rt
 
 if TYPE_CHECKING:
@@ -43,12 +43,12 @@ class SharedToRegister(Op):
         return Touches(reads=[view.tile], writes=[tile])
 
     def lower(self, emit: Lowering, tile: rt, view: SharedView) -> None:
-        size, transposing = tile.dtype.bytes, arch_of(emit.arch).transposing_lds_reads
+        shared, transposing = SharedLayout.of(view.tile), arch_of(emit.arch).transposing_lds_reads
         for i in range(tile.grid[0]):
             for j in range(tile.grid[1]):
-                place = base_place(tile, view, i, j)
-                for piece in read_pieces(tile.shape, tile.layout, size, place, transposing):
-                    _read(emit, view, size, tile.base(i, j), piece)
+                row, col = view.row + i * tile.shape.rows, view.col + j * tile.shape.cols
+                for piece in read_pieces(tile.shape, tile.layout, shared, row, col, transposing):
+                    _read(emit, view, tile.base(i, j), piece)
 
     def reference(self, run: Reference, tile: rt, view: SharedView) -> None:
         registers = run.registers(tile)
@@ -56,17 +56,17 @@ class SharedToRegister(Op):
             registers[wave] = run.window(view, wave)
 
 
-def _read(emit: Lowering, view: SharedView, size: int, base: Reg, piece: Piece) -> None:
+def _read(emit: Lowering, view: SharedView, base: Reg, piece: Piece) -> None:
     """One DS read into the registers that hold the piece's elements."""
-    address, offset = piece.split()
-    first = piece.first * size
-    regs = base[first // 4 : (first + piece.lane_bytes - 1) // 4]
-    if piece.direction == "transpose":
+    access, size = piece.access, view.tile.dtype.bytes
+    address, offset = piece.split(view.tile.offset)
+    regs = base[access.first * size // 4 : (access.first * size + access.lane_bytes - 1) // 4]
+    if access.direction == "transpose":
         name = _TRANSPOSING[size]
-    elif piece.lane_bytes < 4:
-        name = "ds_read_u16_d16_hi" if piece.first % 2 else "ds_read_u16"
+    elif access.lane_bytes < 4:
+        name = "ds_read_u16_d16_hi" if access.first % 2 else "ds_read_u16"
     else:
-        name = _READS[piece.lane_bytes]
+        name = _READS[access.lane_bytes]
     emit.ins(name, regs, emit.lane(address), offset=offset, lds_reads=(view.tile.name,))
 
 
