@@ -1,7 +1,7 @@
 """Binding: from a decoded instruction to a native handler and the numbers in its operation.
 
-A binder takes an `Instruction` and a `BindContext` and gives a `Bound`; `program.py` asks the binders in turn and writes
-what they give into the 64-byte operations that the run loop walks (native/wave.h).
+A binder takes an `Instruction` and a `BindContext` and gives a `Bound`; `program.py` asks the binders in turn and
+writes what they give into the 64-byte operations that the run loop walks (native/wave.h).
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from pykittens.isa.instruction import Instruction
     from pykittens.sim.mode import Mode
 
+NONE = 0xFFFFFFFF
+"""In an operation: no register."""
 FIELDS = 14
 """32-bit numbers that an operation carries besides its handler's address."""
 VECTOR_ROWS = 512

@@ -1,6 +1,6 @@
-"""The native core: compiles every .c file beside it for this machine and gives the addresses of its functions.
+"""The native core: compiles every .c file of native/ for this machine and gives the addresses of its functions.
 
-ziglang's clang makes one object per file, llvmlite links them into this process; no file of ours is executed from
+ziglang's clang makes one object per file, llvmlite links them into this process; nothing of ours is executed from
 disk, so a cache on a no-exec mount works. Objects are cached by source, headers, compiler and CPU.
 """
 
@@ -13,26 +13,32 @@ import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 
 import llvmlite.binding as llvm
 
 from pykittens.errors import BuildError
 from pykittens.sim import cache as disk
+from pykittens.sim.engine import host
 
 _DIRECTORY = Path(__file__).parent / "native"
 _FLAGS = (
     "-c", "-O3", "-std=c11", "-march=native", "-ffp-contract=off", "-ffreestanding", "-fPIC", "-fno-stack-protector",
-    "-fno-asynchronous-unwind-tables", "-fno-math-errno", "-fno-sanitize=all", "-Wall", "-Werror",
+    "-fno-asynchronous-unwind-tables", "-fno-math-errno", "-fno-sanitize=all", "-Wall", "-Wextra", "-Werror",
 )  # fmt: skip
+_TIMEOUT_SECONDS = 300
 _lock = threading.Lock()
 
 
+@cache
 def symbol(name: str) -> int:
-    """The address of a function of the native core. Raises AssertionError for a name that no .c file defines."""
+    """The address of a function of the native core.
+
+    Raises BuildError where the core does not compile, AssertionError for a name that no .c file defines.
+    """
     with _lock:
-        engine = _engine()
-    address: int = engine.get_function_address(name)
+        address: int = _engine().get_function_address(name)
     if not address:
         raise AssertionError(f"no native function is called {name}")
     return address
@@ -40,11 +46,9 @@ def symbol(name: str) -> int:
 
 @cache
 def _engine() -> llvm.ExecutionEngine:
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    sources = sorted(_DIRECTORY.glob("*.c"))
+    host()
     with ThreadPoolExecutor() as pool:
-        objects = list(pool.map(_object, sources))
+        objects = list(pool.map(_object, sorted(_DIRECTORY.glob("*.c"))))
     target = llvm.Target.from_default_triple().create_target_machine(reloc="pic", codemodel="small", jit=True)
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target)
     for blob in objects:
@@ -55,8 +59,7 @@ def _engine() -> llvm.ExecutionEngine:
 
 def _object(source: Path) -> bytes:
     """The object code of one file, from the cache or freshly compiled."""
-    text = source.read_bytes()
-    key = hashlib.sha256(b"\0".join((_environment(), source.name.encode(), text))).digest()
+    key = hashlib.sha256(b"\0".join((_environment(), source.name.encode(), source.read_bytes()))).digest()
     blob = disk.load("native", key)
     if blob is None:
         blob = _compile(source)
@@ -67,20 +70,22 @@ def _object(source: Path) -> bytes:
 @cache
 def _environment() -> bytes:
     """Everything besides the source that decides the object code."""
-    from importlib.metadata import version
-
     headers = [path.read_bytes() for path in sorted(_DIRECTORY.glob("*.h"))]
-    features = llvm.get_host_cpu_features().flatten()
-    machine = f"{llvm.get_process_triple()} {llvm.get_host_cpu_name()} {features} ziglang {version('ziglang')} {_FLAGS}"
-    return b"\0".join((machine.encode(), *headers))
+    return b"\0".join((f"{host().identity} ziglang {version('ziglang')} {_FLAGS}".encode(), *headers))
 
 
 def _compile(source: Path) -> bytes:
     with tempfile.TemporaryDirectory(prefix="pykittens-") as directory:
         output = Path(directory) / "native.o"
         command = [sys.executable, "-m", "ziglang", "clang", *_FLAGS, str(source), "-o", str(output)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_TIMEOUT_SECONDS)
+        except subprocess.TimeoutExpired:
+            what = f"compiling the native core took more than {_TIMEOUT_SECONDS} s"
+            raise BuildError("native-build", what, where=source.name) from None
+        if done.returncode or not output.exists():
             what = f"the native core did not compile for this machine: {done.stderr.strip()[:2000]}"
-            raise BuildError("native-build", what, where=source.name, fix="is the package ziglang 0.15 or newer installed?")
+            raise BuildError(
+                "native-build", what, where=source.name, fix="check that ziglang 0.15.1 or newer is installed"
+            )
         return output.read_bytes()

@@ -29,6 +29,8 @@ static int32_t ask(Wave *w, uint32_t request, uint64_t value) {
 
 int32_t select_variant(Wave *w) {
   uint32_t key = variant_key(w);
+  if (key == w->variant) return NEXT;
+  w->variant = key;
   const Variant *known = w->group->variant;
   for (uint32_t i = 0; i < VARIANTS && known[i].ops; i++)
     if (known[i].key == key && w->pc < known[i].op_count) {

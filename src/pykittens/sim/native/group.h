@@ -23,14 +23,14 @@ typedef struct Region {
 
 /* Why a launch stopped; `faults.py` words them. */
 enum Code {
-  WILD = 1, READ_ONLY_MEMORY, MISALIGNED, PRIVATE_RANGE, ILLEGAL, TRAP, END_OF_CODE, BUDGET, BAD_JUMP, BAD_FORMAT, HALT,
-  PARTIAL_EXEC, SHARED_RANGE,
+  WILD = 1, READ_ONLY_MEMORY, MISALIGNED, PRIVATE_RANGE, ILLEGAL, TRAP, END_OF_CODE, BUDGET, BAD_JUMP, HALT,
+  PARTIAL_EXEC, SHARED_RANGE, NOT_SIMULATED,
 };
 
 typedef struct FaultRecord {
   uint32_t code, wave, op, lane; /* lane NONE: the whole wave */
   uint64_t address;
-  uint32_t bytes, write;
+  uint32_t bytes, purpose; /* Purpose of regions.h */
 } FaultRecord;
 
 /* The operations of one variant of the program: what `key` of the wave's state selects. */
@@ -55,7 +55,7 @@ typedef struct Launch {
   uint64_t scratch_base;    /* device address that the first wave's scratch seems to have */
   uint32_t stop;            /* non-zero: stop as soon as possible (atomic) */
   uint32_t grid[3], block[3];
-  uint32_t waves, turn, random, slice; /* slice: rounds after which Python is asked */
+  uint32_t waves, turn, random, slice, late; /* slice: rounds after which Python is asked */
   uint32_t lds_bytes, private_bytes, entry, rows; /* rows: VGPRs to fill at start */
   uint32_t fill, mode, variant, id_dimensions;
   uint32_t group_id_sgpr[4]; /* where x, y, z and the info word go; NONE: nowhere */
@@ -89,7 +89,7 @@ struct Group {
 };
 
 /* Records why the wave stops; gives FAULT. */
-int32_t fault(Wave *w, uint32_t code, uint32_t lane, uint64_t address, uint32_t bytes, uint32_t write);
+int32_t fault(Wave *w, uint32_t code, uint32_t lane, uint64_t address, uint32_t bytes, uint32_t purpose);
 /* Selects the operations for the wave's state; HOST where Python has to make them first. */
 int32_t select_variant(Wave *w);
 /* Continues at a byte address; HOST where it is not decoded yet. */

@@ -109,3 +109,28 @@ int32_t lds_read_tr_16(Wave *w, const Op *op) {
 int32_t lds_read_tr_8(Wave *w, const Op *op) { return read_transposed(w, op, 8); }
 int32_t lds_read_tr_4(Wave *w, const Op *op) { return read_transposed(w, op, 4); }
 int32_t lds_read_tr_6(Wave *w, const Op *op) { return read_transposed(w, op, 6); }
+
+/* The add-tid forms: M0[15:0] + constant + 4 * lane. */
+INLINE uint64_t lane_offsets(Wave *w, uint32_t constant, uint32_t elsewhere, uint32_t *offset) {
+  for (uint32_t lane = 0; lane < LANES; lane++) offset[lane] = (w->sgpr[M0] & 0xFFFF) + constant + 4 * lane;
+  return lds_inside(w, 4, elsewhere, offset);
+}
+
+/* f: destination row, -, constant */
+int32_t lds_read_addtid(Wave *w, const Op *op) {
+  _Alignas(64) uint32_t offset[LANES];
+  uint64_t inside = lane_offsets(w, op->f[2], 0, offset);
+  Rows data;
+  gather((Places){w->group->lds, offset, 0}, data, 1);
+  clear_outside(data, 1, inside, exec_mask(w));
+  commit(w, op->f[0], data, 1, 0xFFFFFFFFu);
+  return NEXT;
+}
+
+/* f: -, data row, constant */
+int32_t lds_write_addtid(Wave *w, const Op *op) {
+  _Alignas(64) uint32_t offset[LANES];
+  lane_offsets(w, op->f[2], w->group->launch->lds_bytes, offset);
+  scatter(w, (Places){w->group->lds, offset, 0}, op->f[1], 1);
+  return NEXT;
+}

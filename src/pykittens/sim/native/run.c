@@ -1,5 +1,5 @@
 /* The run loop: gives the waves of a workgroup their turns, and takes one workgroup after the other. */
-#include "group.h"
+#include "pending.h"
 
 void *memset(void *, int, __SIZE_TYPE__);
 
@@ -31,8 +31,8 @@ INLINE void restore_float_state(uint64_t state) {
 #endif
 }
 
-int32_t fault(Wave *w, uint32_t code, uint32_t lane, uint64_t address, uint32_t bytes, uint32_t write) {
-  w->group->fault = (FaultRecord){code, w->id, w->pc - 1, lane, address, bytes, write};
+int32_t fault(Wave *w, uint32_t code, uint32_t lane, uint64_t address, uint32_t bytes, uint32_t purpose) {
+  w->group->fault = (FaultRecord){code, w->id, w->pc - 1, lane, address, bytes, purpose};
   return FAULT;
 }
 
@@ -68,7 +68,8 @@ static void start_wave(Group *g, uint32_t number) {
   w->scratch = l->scratch_base + (uint64_t)number * l->private_bytes * LANES;
   w->sgpr[102] = (uint32_t)w->scratch, w->sgpr[103] = (uint32_t)(w->scratch >> 32);
   w->ops = g->variant[0].ops, w->op_count = g->variant[0].op_count;
-  w->pending = 0;
+  w->variant = l->variant;
+  w->pending = l->late ? pending_of(g, number) : 0;
 }
 
 static void start_group(Group *g, uint64_t id) {
@@ -216,5 +217,5 @@ int32_t run(Group *g) {
 /* The layout as this compiler sees it; Python compares it with its own. */
 void layout(uint64_t *sizes) {
   sizes[0] = sizeof(Wave), sizes[1] = sizeof(Op), sizes[2] = sizeof(Region), sizes[3] = sizeof(Launch);
-  sizes[4] = sizeof(Group), sizes[5] = sizeof(Variant), sizes[6] = sizeof(FaultRecord);
+  sizes[4] = sizeof(Group), sizes[5] = sizeof(Variant), sizes[6] = sizeof(FaultRecord), sizes[7] = pending_bytes();
 }

@@ -31,7 +31,8 @@ typedef struct Wave {
   uint8_t *private_memory;  /* 576: host memory behind `scratch` */
   uint64_t private_bytes;   /* 584: of it, per lane */
   Pending *pending;         /* 592: results that have not landed; null when results land at issue */
-  uint8_t reserved[1024 - 600];
+  uint32_t variant;         /* 600: key of the variant in force */
+  uint8_t reserved[1024 - 604];
   uint32_t vgpr[VECTOR_ROWS][LANES] __attribute__((aligned(64))); /* 1024: v0.., a0 is row accum_offset */
 } Wave;
 

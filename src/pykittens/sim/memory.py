@@ -1,0 +1,140 @@
+"""Device memory: buffers at device addresses that are the same in every run, on top of ordinary NumPy memory.
+
+Nothing is copied: a kernel reads and writes the array itself. Regions have guard gaps between them, so that an access
+past an end hits nothing that is owned and becomes a fault.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import weakref
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import byte_bounds
+
+from pykittens.errors import InputError
+from pykittens.sim import native_types
+
+CODE, BUFFERS, TEMPORARIES, SYSTEM, SCRATCH = (n << 44 for n in range(1, 6))
+"""Where code, buffers, arrays that live for one launch, kernel arguments and scratch begin; all below 2^47."""
+
+GRANULE = 1 << 16
+"""Regions start at multiples of this and are at least this far apart."""
+_PAGE = 4096
+_READ_ONLY = 1
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True)
+class Region:
+    """Owned device memory: ``size`` bytes from ``base`` on are host memory from ``host`` on, which ``owner`` keeps."""
+
+    name: str
+    base: int
+    size: int
+    host: int
+    read_only: bool
+    owner: object = field(repr=False, default=None)
+
+
+class Arena:
+    """Gives out device addresses upwards from a start; the same requests get the same addresses."""
+
+    def __init__(self, start: int) -> None:
+        self._next = start
+        self._lock = threading.Lock()
+
+    def place(self, size: int, phase: int = 0) -> int:
+        """A free address that is ``phase`` bytes past a multiple of `GRANULE`."""
+        with self._lock:
+            address = self._next + phase
+            self._next += (phase + size + 2 * GRANULE - 1) // GRANULE * GRANULE
+        return address
+
+
+class Buffer:
+    """Device memory over a NumPy array, for as long as the buffer lives. ``address`` is what kernels take as pointer.
+
+    Made by `Device.buffer`. ``array`` is the memory itself: kernels change it in place.
+    """
+
+    def __init__(self, array: Array, arena: Arena, name: str) -> None:
+        self.array = array
+        self.region, self.address = map_array(array, arena, name)
+
+    @property
+    def nbytes(self) -> int:
+        return self.array.nbytes
+
+    def __repr__(self) -> str:
+        return f"Buffer({self.region.name}, {self.nbytes} bytes at {self.address:#x})"
+
+
+def map_array(array: Array, arena: Arena, name: str) -> tuple[Region, int]:
+    """A region over all memory that the array spans, strides included, and the device address of its first element.
+
+    The address is as aligned as the array is inside the memory it is a view of. Raises InputError for dtypes that
+    are no plain memory.
+    """
+    if array.dtype.hasobject or not array.dtype.isnative:
+        raise InputError("array-dtype", f"{name} has dtype {array.dtype}, which is no memory that a GPU understands")
+    low, high = byte_bounds(array) if array.size else (array.ctypes.data,) * 2
+    owner = array
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    phase = (low - owner.ctypes.data) % _PAGE
+    base = arena.place(high - low, phase)
+    region = Region(name, base, high - low, low, not array.flags.writeable, array)
+    return region, base + (array.ctypes.data - low)
+
+
+def map_bytes(data: bytes, arena: Arena, name: str, read_only: bool = True) -> Region:
+    """A region with a copy of these bytes."""
+    array = np.frombuffer(bytearray(data), np.uint8)
+    return Region(name, arena.place(len(data)), len(data), array.ctypes.data if len(data) else 0, read_only, array)
+
+
+class RegionTable:
+    """The regions of a launch as the native core reads them: sorted by address."""
+
+    def __init__(self, regions: Iterable[Region]) -> None:
+        self.regions = sorted((r for r in regions if r.size), key=lambda r: r.base)
+        self._table = (native_types.Region * max(1, len(self.regions)))()
+        for number, (entry, region) in enumerate(zip(self._table, self.regions, strict=False)):
+            entry.base, entry.size, entry.host = region.base, region.size, region.host
+            entry.flags, entry.id = _READ_ONLY if region.read_only else 0, number
+
+    @property
+    def address(self) -> int:
+        """Host address of the native table."""
+        return ctypes.addressof(self._table)
+
+    def nearest(self, address: int) -> Region | None:
+        """The region that holds the address or lies closest to it."""
+        return min(self.regions, key=lambda r: distance(r, address), default=None)
+
+
+def distance(region: Region, address: int) -> int:
+    """Bytes between an address and the nearest byte of a region; 0 inside."""
+    return max(region.base - address, address - (region.base + region.size - 1), 0)
+
+
+class LiveBuffers:
+    """The buffers of a device that somebody still holds."""
+
+    def __init__(self) -> None:
+        self._buffers: weakref.WeakValueDictionary[int, Buffer] = weakref.WeakValueDictionary()
+        self._lock = threading.Lock()
+
+    def add(self, buffer: Buffer) -> None:
+        with self._lock:
+            self._buffers[buffer.region.base] = buffer
+
+    def regions(self) -> list[Region]:
+        with self._lock:
+            return [buffer.region for buffer in self._buffers.values()]
