@@ -16,7 +16,7 @@ import numpy as np
 from pykittens.arch.lds_banks import Direction
 from pykittens.errors import BuildError
 
-from .expression import Int, evaluate, leaves
+from .expression import Int, constant_part, evaluate, leaves
 from .program_inputs import LANE
 from .register_shape import LANES, RegisterShape
 from .shared_shape import SharedShape
@@ -85,7 +85,7 @@ class Piece:
     def split(self, base: int) -> tuple[Int, int]:
         """(run-time part of the address, build-time part for the instruction's offset) of a tile at byte ``base``."""
         address = self.address + base
-        constant = address if isinstance(address, int) else address.args[1] if address.op == "affine" else 0
+        constant = constant_part(address)
         if not 0 <= constant < OFFSET_LIMIT:
             constant = 0
         return address - constant, constant

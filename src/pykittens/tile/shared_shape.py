@@ -33,6 +33,10 @@ class SharedShape:
             place = place ^ (((offset % modulus) >> right) << left)  # type: ignore[operator]
         return place
 
+    def run_bytes(self, size: int) -> int:
+        """Bytes of a row that lie together in LDS, aligned to as many: what one access may move, elements of ``size``."""
+        return min([self.cols * size, *(1 << left for _, _, left in self.xors)])
+
     def address(self, row: Int, col: Int, cols: int, size: int) -> Int:
         """Byte address of an element of ``size`` bytes in a tile ``cols`` wide: subtiles row-major, each swizzled."""
         subtile = (row // self.rows) * (cols // self.cols) + col // self.cols

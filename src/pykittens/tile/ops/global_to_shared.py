@@ -41,6 +41,12 @@ class GlobalToShared(Op):
                 "load-dtype", f"{tile.name} holds {tile.dtype}, {source.tensor.name} holds {source.tensor.dtype}",
                 where=user_line(),
             )  # fmt: skip
+        if tile.shape.run_bytes(tile.dtype.bytes) < LANE_BYTES:
+            raise BuildError(
+                "load-swizzle", f"{tile.name} keeps {tile.shape.run_bytes(tile.dtype.bytes)} bytes of a row together "
+                f"({tile.shape.name}), a lane copies {LANE_BYTES}", where=user_line(),
+                fix="use another shared shape, or store it from registers",
+            )  # fmt: skip
         if tile.bytes % WAVE_BYTES:
             raise BuildError(
                 "load-size",
