@@ -21,14 +21,20 @@ from .register_pool import RegisterPool
 from .trace import Loop, Node, OpCall, When
 
 
-@dataclass
+@dataclass(eq=False)
 class _Scope:
-    """The function, a loop body or a condition's body: its items, what it keeps in registers, and its loop depth."""
+    """The function, a loop body or a condition's body: its items, what it keeps in registers, and its loop depth.
+
+    ``used`` are all registers that its items write by way of the pools: what is put before the scope must not be in them.
+    """
 
     depth: int
     items: list[Item]
+    used: set[tuple[str, int]] = field(default_factory=set)
     kept: dict[object, Reg | int] = field(default_factory=dict)
     owned: list[Reg] = field(default_factory=list)
+    used: set[Reg] = field(default_factory=set)
+    """Every register that code of this scope, or of one inside it, has written: none may hold what was computed before it."""
 
 
 class Lowering:
@@ -53,12 +59,22 @@ class Lowering:
     @contextmanager
     def temporary(self, file: str, count: int = 1, align: int | None = None) -> Iterator[Reg]:
         """``count`` registers of file ``s`` or ``v`` for the duration of the block."""
-        pool = self.scalars if file == "s" else self.vectors
-        reg = pool.take(count, align)
+        reg = self._take(self._scopes[-1], file, count, align)
         try:
             yield reg
         finally:
-            pool.give(reg)
+            self._pool(file).give(reg)
+
+    def _pool(self, file: str) -> RegisterPool:
+        return self.scalars if file == "s" else self.vectors
+
+    def _take(self, scope: _Scope, file: str, count: int, align: int | None) -> Reg:
+        """Registers for the code of a scope; code of the scopes inside it, which comes later, has not used them yet."""
+        inner = self._scopes[self._scopes.index(scope) + 1 :]
+        avoid = {index for each in inner for kind, index in each.used if kind == file}
+        reg = self._pool(file).take(count, align, avoid)
+        scope.used.update((file, index) for index in range(reg.index, reg.index + reg.count))
+        return reg
 
     def keep(self, key: object, depth: int, file: str, count: int, build: Callable[[Reg], None], align: int = 1) -> Reg:
         """Registers that hold what ``build`` computes, computed once in the scope of this loop depth and kept in it."""
@@ -66,8 +82,7 @@ class Lowering:
         if found is not None:
             return found  # type: ignore[return-value]
         scope = next(s for s in self._scopes if s.depth == depth)
-        pool = self.scalars if file == "s" else self.vectors
-        reg = pool.take(count, align)
+        reg = self._take(scope, file, count, align)
         with self._into(scope):
             build(reg)
         scope.kept[key] = reg
@@ -163,8 +178,9 @@ class Lowering:
             self._scopes.pop()
             self.program.items = before
             before.extend(scope.items)
+            self._scopes[-1].used |= scope.used
             for reg in scope.owned:
-                (self.scalars if reg.file == "s" else self.vectors).give(reg)
+                self._pool(reg.file).give(reg)
 
     def _loop(self, node: Loop) -> None:
         count = self.uniform(node.count)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
+from collections.abc import Set
+
 from pykittens.errors import BuildError
 from pykittens.isa.registers import Reg
 
@@ -13,12 +17,14 @@ class RegisterPool:
         self.file, self.what = file, what
         self._free = sorted(set(free))
         self.high = 0
-        self.taken = 0
 
-    def take(self, count: int = 1, align: int | None = None) -> Reg:
-        """``count`` consecutive registers; wide ones start at a multiple of ``align`` (default: 2 for more than one)."""
+    def take(self, count: int = 1, align: int | None = None, avoid: Collection[int] = ()) -> Reg:
+        """``count`` consecutive registers; wide ones start at a multiple of ``align`` (default: 2 for more than one).
+
+        None of them is in ``avoid``, free or not.
+        """
         step = align or (1 if count == 1 else 4 if self.file == "s" and count >= 4 else 2)
-        free = set(self._free)
+        free = set(self._free) - set(avoid)
         for first in self._free:
             if first % step == 0 and all(first + i in free for i in range(count)):
                 self._free = [r for r in self._free if not first <= r < first + count]
