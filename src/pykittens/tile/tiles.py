@@ -18,7 +18,7 @@ from .shared_shape import SharedShape
 from .trace import current
 
 
-class gl:  # noqa: N801 - the field's name
+class gl:
     """A matrix in global memory: run-time ``rows``, ``cols`` and row ``stride`` (bytes); elements of a row are contiguous.
 
     As a kernel parameter's annotation, ``pk.gl("bf16")`` fixes the dtype and ``pk.gl("dtype")`` takes it from the keyword
@@ -60,7 +60,7 @@ class GlobalTile:
     col: Int
 
 
-class st:  # noqa: N801 - the field's name
+class st:
     """A tile in LDS: ``rows`` x ``cols`` elements, laid out in subtiles of ``shape`` (see `shared_shape`).
 
     ``copies`` makes an array of tiles: ``As = st(bf16, 128, 64, copies=(2, 2))``, ``As[t % 2, half]``. An index is a
@@ -129,7 +129,7 @@ class SharedView:
     col: Int
 
 
-class rt:  # noqa: N801 - the field's name
+class rt:
     """A tile in a wave's registers: ``rows`` x ``cols`` elements in base tiles of ``shape``, ``row`` or ``col`` layout.
 
     ``file`` is ``vgpr`` or ``agpr``; ``regs`` pins the tile to given registers (a `Reg` or several, in base-tile order). ``copies``
