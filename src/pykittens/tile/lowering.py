@@ -25,7 +25,7 @@ from .trace import Loop, Node, OpCall, When
 class _Scope:
     """The function, a loop body or a condition's body: its items, what it keeps in registers, and its loop depth.
 
-    ``used`` are all registers that its items write by way of the pools: what is put before the scope must not be in them.
+    ``used``: all registers that its items have had from the pools. What is put before the scope must not be in them.
     """
 
     depth: int
@@ -33,8 +33,6 @@ class _Scope:
     used: set[tuple[str, int]] = field(default_factory=set)
     kept: dict[object, Reg | int] = field(default_factory=dict)
     owned: list[Reg] = field(default_factory=list)
-    used: set[Reg] = field(default_factory=set)
-    """Every register that code of this scope, or of one inside it, has written: none may hold what was computed before it."""
 
 
 class Lowering:
