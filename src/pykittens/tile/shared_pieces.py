@@ -15,6 +15,7 @@ import numpy as np
 
 from pykittens.arch.lds_banks import Direction
 from pykittens.errors import BuildError
+from pykittens.isa.registers import Reg
 
 from .expression import Int, constant_part, evaluate, leaves
 from .program_inputs import LANE
@@ -61,6 +62,21 @@ class Access:
     lane_bytes: int
     first: int
     count: int
+
+    @property
+    def mnemonic(self) -> str:
+        """The DS instruction."""
+        if self.direction == "transpose":
+            return f"ds_read_b64_tr_b{64 // self.count}"
+        if self.lane_bytes == 2:
+            return f"ds_{'read_u16' if self.direction == 'read' else 'write_b16'}{'_d16_hi' if self.first % 2 else ''}"
+        return f"ds_{self.direction}_b{8 * self.lane_bytes}"
+
+    def registers(self, base: Reg) -> Reg:
+        """The part of a base tile's registers that the access moves."""
+        per_element = self.lane_bytes // self.count
+        first = self.first * per_element
+        return base[first // 4 : (first + self.lane_bytes - 1) // 4]
 
     def element(self, shape: RegisterShape, layout: str, lane: Any) -> tuple[Any, Any]:
         """(row, column) in the base tile of the first element at the address that a lane gives.

@@ -6,17 +6,14 @@ from typing import TYPE_CHECKING
 
 from pykittens.asm.program import user_line
 from pykittens.errors import BuildError
-from pykittens.isa.registers import Reg
 
 from ..op import Op, Touches
-from ..shared_pieces import Piece, SharedLayout, write_pieces
+from ..shared_pieces import SharedLayout, write_pieces
 from ..tiles import SharedView, rt
 
 if TYPE_CHECKING:
     from ..lowering import Lowering
     from ..reference import Reference
-
-_WRITES = {16: "ds_write_b128", 8: "ds_write_b64", 4: "ds_write_b32"}
 
 
 class RegisterToShared(Op):
@@ -48,24 +45,16 @@ class RegisterToShared(Op):
             for j in range(tile.grid[1]):
                 row, col = view.row + i * tile.shape.rows, view.col + j * tile.shape.cols
                 for piece in write_pieces(tile.shape, tile.layout, shared, row, col):
-                    _write(emit, view, tile.base(i, j), piece)
+                    address, offset = piece.split(view.tile.offset)
+                    regs = piece.access.registers(tile.base(i, j))
+                    emit.ins(
+                        piece.access.mnemonic, emit.lane(address), regs, offset=offset, lds_writes=(view.tile.name,)
+                    )
 
     def reference(self, run: Reference, view: SharedView, tile: rt) -> None:
         registers = run.registers(tile)
         for wave in range(run.waves):
             run.window(view, wave)[:] = registers[wave]
-
-
-def _write(emit: Lowering, view: SharedView, base: Reg, piece: Piece) -> None:
-    """One DS write from the registers that hold the piece's elements."""
-    access, size = piece.access, view.tile.dtype.bytes
-    address, offset = piece.split(view.tile.offset)
-    regs = base[access.first * size // 4 : (access.first * size + access.lane_bytes - 1) // 4]
-    if access.lane_bytes < 4:
-        name = "ds_write_b16_d16_hi" if access.first % 2 else "ds_write_b16"
-    else:
-        name = _WRITES[access.lane_bytes]
-    emit.ins(name, emit.lane(address), regs, offset=offset, lds_writes=(view.tile.name,))
 
 
 register_to_shared = RegisterToShared()

@@ -7,18 +7,14 @@ from typing import TYPE_CHECKING
 from pykittens.arch import get as arch_of
 from pykittens.asm.program import user_line
 from pykittens.errors import BuildError
-from pykittens.isa.registers import Reg
 
 from ..op import Op, Touches
-from ..shared_pieces import Piece, SharedLayout, read_pieces
+from ..shared_pieces import SharedLayout, read_pieces
 from ..tiles import SharedView, rt
 
 if TYPE_CHECKING:
     from ..lowering import Lowering
     from ..reference import Reference
-
-_READS = {16: "ds_read_b128", 8: "ds_read_b64", 4: "ds_read_b32"}
-_TRANSPOSING = {2: "ds_read_b64_tr_b16"}
 
 
 class SharedToRegister(Op):
@@ -48,26 +44,16 @@ class SharedToRegister(Op):
             for j in range(tile.grid[1]):
                 row, col = view.row + i * tile.shape.rows, view.col + j * tile.shape.cols
                 for piece in read_pieces(tile.shape, tile.layout, shared, row, col, transposing):
-                    _read(emit, view, tile.base(i, j), piece)
+                    address, offset = piece.split(view.tile.offset)
+                    regs = piece.access.registers(tile.base(i, j))
+                    emit.ins(
+                        piece.access.mnemonic, regs, emit.lane(address), offset=offset, lds_reads=(view.tile.name,)
+                    )
 
     def reference(self, run: Reference, tile: rt, view: SharedView) -> None:
         registers = run.registers(tile)
         for wave in range(run.waves):
             registers[wave] = run.window(view, wave)
-
-
-def _read(emit: Lowering, view: SharedView, base: Reg, piece: Piece) -> None:
-    """One DS read into the registers that hold the piece's elements."""
-    access, size = piece.access, view.tile.dtype.bytes
-    address, offset = piece.split(view.tile.offset)
-    regs = base[access.first * size // 4 : (access.first * size + access.lane_bytes - 1) // 4]
-    if access.direction == "transpose":
-        name = _TRANSPOSING[size]
-    elif access.lane_bytes < 4:
-        name = "ds_read_u16_d16_hi" if access.first % 2 else "ds_read_u16"
-    else:
-        name = _READS[access.lane_bytes]
-    emit.ins(name, regs, emit.lane(address), offset=offset, lds_reads=(view.tile.name,))
 
 
 shared_to_register = SharedToRegister()
