@@ -12,7 +12,7 @@ Comparison = Callable[[Value, Value], Value]
 
 
 def _constant(bit: int) -> Comparison:
-    return lambda a, b: a.const(bit, u1).lanes()
+    return lambda a, b: a.const(bit, u1)
 
 
 def _ordered(a: Value, b: Value) -> Value:
