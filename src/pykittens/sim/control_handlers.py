@@ -18,8 +18,8 @@ _FLAGS = _NOTHING | frozenset((
 
 
 def binds(definition: Definition) -> bool:
-    """Whether this module binds instructions of the definition; vector ``nop`` is arithmetic without operands."""
-    return bool(definition.flags & _FLAGS) and definition.access is None and not definition.format.startswith("V")
+    """Whether this module binds instructions of the definition."""
+    return bool(definition.flags & _FLAGS) and definition.access is None
 
 
 def fault(code: Code, number: int = 0) -> Bound:

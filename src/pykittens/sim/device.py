@@ -36,6 +36,7 @@ from pykittens.sim.memory import (
 )  # fmt: skip
 from pykittens.sim.program import Program
 
+_MAX_OVERREAD = 1 << 30
 _MAX_IMAGE = 1 << 30
 """Bytes of a loaded code object; no real one comes near."""
 
@@ -43,12 +44,17 @@ _MAX_IMAGE = 1 << 30
 class Device:
     """A virtual GPU of one chip, with memory of its own. Several devices, and launches on several threads, are fine.
 
-    arch: ``"gfx942"`` or ``"gfx950"``; InputError for another.
+    arch: ``"gfx942"`` or ``"gfx950"``; InputError for another. overread: bytes before and behind each buffer that loads
+    may touch and find `memory.STRAY`; some kernels fetch a tile too many, which real allocations forgive. Stores there, and by
+    default loads too, are faults.
     """
 
-    def __init__(self, arch: str) -> None:
+    def __init__(self, arch: str, overread: int = 0) -> None:
+        if not isinstance(overread, int) or not 0 <= overread <= _MAX_OVERREAD:
+            raise InputError("overread", f"overread is {overread!r}, expected 0 to {_MAX_OVERREAD} bytes")
         self.chip = chips.get(arch)
-        self._code, self._buffers = Arena(CODE), Arena(BUFFERS)
+        self.overread = overread
+        self._code, self._buffers = self.arena(CODE), self.arena(BUFFERS)
         self._live = LiveBuffers()
         self._modules: list[Module] = []
 
@@ -72,6 +78,10 @@ class Device:
         self._live.add(buffer)
         return buffer
 
+    def arena(self, start: int) -> Arena:
+        """Room for buffers from a device address on."""
+        return Arena(start, max(GRANULE, self.overread))
+
     def regions(self) -> list[Region]:
         """All memory that every launch can reach."""
         return [*self._live.regions(), *(region for module in self._modules for region in module.regions)]
@@ -86,7 +96,7 @@ class Module:
         end = max((segment.end for segment in code.segments), default=0)
         if end > _MAX_IMAGE:
             raise CodeObjectError("too-large", f"the code object spans {end} bytes when loaded", where=code.where)
-        self.load_address = device._code.place(end + GRANULE)
+        self.load_address = device._code.place(end)
         image = self._image(end)
         self._memory = np.frombuffer(image, np.uint8)
         self.regions = [
@@ -179,8 +189,8 @@ class Kernel:
         plan_dispatch = dispatching.check(info, device.chip, grid, block, lds, where)
         _check_limits(threads, max_instructions, timeout, where)
         program = module.program(info)
-        temporaries, system = Arena(TEMPORARIES), Arena(SYSTEM)
-        mapped = _Arrays(temporaries)
+        system = device.arena(SYSTEM)
+        mapped = _Arrays(device.arena(TEMPORARIES))
         queue = map_bytes(dispatching.queue_descriptor(), system, "the queue")
         shape = Shape(plan_dispatch.grid, plan_dispatch.block, lds, queue.base)
         segment = self._segment(args, kernarg, shape, mapped, where)
@@ -192,7 +202,7 @@ class Kernel:
         packet = map_bytes(packet_bytes, system, "the dispatch packet")
         pointers = dispatching.Pointers(kernarg_region.base, packet.base, queue.base)
         sgprs, group_ids = dispatching.initial_sgprs(info, plan_dispatch, pointers, segment, _UNDEFINED_SGPR, where)
-        regions = RegionTable([*device.regions(), *mapped.regions, queue, kernarg_region, packet])
+        regions = RegionTable([*device.regions(), *mapped.regions, queue, kernarg_region, packet], device.overread)
         plan = Plan(
             program=program, dispatch=plan_dispatch, regions=regions, sgprs=sgprs, group_id_sgprs=group_ids,
             mode=dispatching.mode_register(info), id_dimensions=info.descriptor.workitem_id_dimensions,

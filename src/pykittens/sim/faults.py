@@ -14,7 +14,7 @@ from pykittens.sim.native_types import Code, FaultRecord, Group, WaveHeader
 from pykittens.sim.program import EndOfCode, Join, Program
 
 _BARRIER, _ENDED = 2, 1
-_VERBS = {0: "load from", 1: "store to", 2: "atomic on"}
+_PURPOSES = ("load", "store", "atomic")
 
 Line = Callable[[int], str | None]
 """Gives the source line of a byte address of the code object, if it is known."""
@@ -69,13 +69,13 @@ def _fault(scene: Scene, code: Code, record: FaultRecord, group: Group, waves: l
 
 def _words(scene: Scene, code: Code, record: FaultRecord, waves: list[WaveHeader]) -> tuple[str, str, str]:
     """Code name, what is wrong, what to do."""
-    access = f"{_VERBS[record.purpose]} {record.bytes} bytes"
+    access = f"{_PURPOSES[record.purpose]} of {record.bytes} bytes"
     if code == Code.WILD:
         return "wild-address", f"{access} outside all buffers{_nearest(scene.regions, record)}", ""
     if code == Code.READ_ONLY_MEMORY:
         region = scene.regions.nearest(record.address)
         fix = "pass an array that is writable if the kernel should change it"
-        return "read-only", f"{access} of {region.name if region else 'memory'}, which is read-only", fix
+        return "read-only", f"{access} to {region.name if region else 'memory'}, which is read-only", fix
     if code == Code.MISALIGNED:
         return "misaligned", f"{access} at {record.address:#x}, which is no multiple of {record.bytes}", ""
     if code == Code.PRIVATE_RANGE:

@@ -16,13 +16,11 @@ from pykittens.isa.define import Unit
 from pykittens.isa.instruction import Instruction
 from pykittens.sim import faults, native_types
 from pykittens.sim.dispatch import Dispatch
-from pykittens.sim.memory import SCRATCH, Array, RegionTable
+from pykittens.sim.memory import POISON, SCRATCH, Array, RegionTable
 from pykittens.sim.native_types import Counter
 from pykittens.sim.program import Program, variant_key
 from pykittens.sim.runner import Job, Runner
 
-_UNDEFINED = 0xFF
-"""Every byte of registers and LDS that a program has not written: NaN in all float types, -1, a wild address."""
 _NOWHERE = (1 << 64) - 1
 _SLICE = 500_000
 """Instructions after which Python looks at the clock and at signals: some 20 ms."""
@@ -126,7 +124,7 @@ def run(plan: Plan) -> Run:
 def _native(plan: Plan) -> native_types.Launch:
     dispatch, program, order = plan.dispatch, plan.program, plan.order
     launch = native_types.Launch()
-    launch.regions, launch.region_count = plan.regions.address, len(plan.regions.regions)
+    launch.regions, launch.region_count = plan.regions.address, plan.regions.count
     launch.groups, launch.limit = dispatch.groups, _NOWHERE
     launch.max_count = plan.max_instructions
     launch.random, launch.seed = order.seed is not None, order.seed or 0
@@ -137,7 +135,7 @@ def _native(plan: Plan) -> native_types.Launch:
     launch.slice = max(1, _SLICE // (order.turn * (1 if launch.random else dispatch.waves)))
     launch.lds_bytes, launch.private_bytes = dispatch.lds_bytes, dispatch.private_bytes
     launch.entry, launch.rows = program.index(program.entry), max(plan.vgprs, program.rows)
-    launch.fill, launch.mode, launch.variant = _UNDEFINED, plan.mode, variant_key(plan.mode, 0)
+    launch.fill, launch.mode, launch.variant = POISON, plan.mode, variant_key(plan.mode, 0)
     launch.id_dimensions = plan.id_dimensions
     launch.group_id_sgpr[:], launch.sgpr[:] = plan.group_id_sgprs, plan.sgprs
     return launch

@@ -2,9 +2,9 @@
 
 The file has ``arch``, ``symbol``, ``grid_workgroups``, ``block``, ``kernarg_size``, ``kernarg_pointers`` (``offset`` in
 the kernarg, ``buffer``; null is address 0), ``buffers`` (``name file dtype shape``) and, if need be, ``lds`` and
-``expected``: ``buffer file dtype shape kind`` and one of ``exact``, ``ulp`` or ``atol`` and ``rtol``, with ``mean_atol``,
-which bounds the mean error. ``kernarg.bin`` holds the kernarg. ``kind`` is what the buffer holds: a dtype, or one with
-``bits`` behind it (``bf16bits``) where units in the last place count.
+``expected``: ``buffer file dtype shape kind`` and one of ``exact``, ``ulp`` or ``atol`` and ``rtol``; ``mean_atol``
+bounds the mean error. ``kernarg.bin`` holds the kernarg. ``kind`` is what the buffer holds: a dtype, or one with ``bits``
+behind it (``bf16bits``) where units in the last place count.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ import numpy as np
 from pykittens.errors import InputError
 from pykittens.sim.device import Device
 from pykittens.sim.launch import Run
-from pykittens.sim.memory import Array
+from pykittens.sim.memory import STRAY, Array
 
 _GUARD_BYTES = 4096
-_GUARD = np.tile(np.array([0xC1, 0xFF], np.uint8), _GUARD_BYTES // 2)
-"""What lies around buffers: a NaN as f16, bf16 and f32, so that what leaks in shows."""
+_GUARD = np.full(_GUARD_BYTES, STRAY, np.uint8)
+_OVERREAD = 1 << 20
+"""Bytes beyond the guards that loads may reach: attention kernels fetch one tile too many."""
 _MAX_BYTES = 1 << 34
 
 _KINDS: dict[str, Any] = {
@@ -100,7 +101,7 @@ class LaunchDescription:
 
         kernel: another one than the description names. options: those of `Kernel.launch` (order, threads, timeout, …).
         """
-        device = Device(self.arch)
+        device = Device(self.arch, _OVERREAD)
         target = device.load(source).kernel(kernel or self.symbol)
         memory, contents = {}, {}
         for entry in self._list("buffers"):

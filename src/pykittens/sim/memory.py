@@ -25,6 +25,11 @@ CODE, BUFFERS, TEMPORARIES, SYSTEM, SCRATCH = (n << 44 for n in range(1, 6))
 GRANULE = 1 << 16
 """Regions start at multiples of this and are at least this far apart."""
 _PAGE = 4096
+POISON = 0xFF
+"""Every byte that a program has not written, in registers and LDS: NaN in all float types, -1, a wild address."""
+STRAY = 0x3F
+"""Every byte beside buffers, where that may be loaded: about 0.75 as bf16 and f32, an ordinary number in other types too.
+What a kernel fetches there and multiplies by zero must not be NaN."""
 _READ_ONLY = 1
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -43,17 +48,21 @@ class Region:
 
 
 class Arena:
-    """Gives out device addresses upwards from a start; the same requests get the same addresses."""
+    """Gives out device addresses upwards from a start; the same requests get the same addresses.
 
-    def __init__(self, start: int) -> None:
+    ``gap``: bytes that stay free before and behind everything.
+    """
+
+    def __init__(self, start: int, gap: int = GRANULE) -> None:
         self._next = start
+        self._gap = gap
         self._lock = threading.Lock()
 
     def place(self, size: int, phase: int = 0) -> int:
         """A free address that is ``phase`` bytes past a multiple of `GRANULE`."""
         with self._lock:
-            address = self._next + phase
-            self._next += (phase + size + 2 * GRANULE - 1) // GRANULE * GRANULE
+            address = -(-(self._next + self._gap) // GRANULE) * GRANULE + phase
+            self._next = address + size + self._gap
         return address
 
 
@@ -100,14 +109,26 @@ def map_bytes(data: bytes, arena: Arena, name: str, read_only: bool = True) -> R
 
 
 class RegionTable:
-    """The regions of a launch as the native core reads them: sorted by address."""
+    """The regions of a launch as the native core reads them: sorted by address.
 
-    def __init__(self, regions: Iterable[Region]) -> None:
-        self.regions = sorted((r for r in regions if r.size), key=lambda r: r.base)
-        self._table = (native_types.Region * max(1, len(self.regions)))()
-        for number, (entry, region) in enumerate(zip(self._table, self.regions, strict=False)):
+    ``around``: bytes before and behind every region that can be loaded, as `STRAY`, though nothing is there.
+    """
+
+    def __init__(self, regions: Iterable[Region], around: int = 0) -> None:
+        self.regions = [r for r in regions if r.size]
+        stray = np.full(around, STRAY, np.uint8)
+        margins = [
+            Region(f"the space around {r.name}", base, around, stray.ctypes.data, True, stray)
+            for r in self.regions
+            for base in (r.base - around, r.base + r.size)
+            if around
+        ]
+        self._all = sorted((*self.regions, *margins), key=lambda r: r.base)
+        self.count = len(self._all)
+        self._table = (native_types.Region * max(1, self.count))()
+        for entry, region in zip(self._table, self._all, strict=False):
             entry.base, entry.size, entry.host = region.base, region.size, region.host
-            entry.flags, entry.id = _READ_ONLY if region.read_only else 0, number
+            entry.flags = _READ_ONLY if region.read_only else 0
 
     @property
     def address(self) -> int:

@@ -64,7 +64,7 @@ class Region(ctypes.Structure):
     """Owned device memory; flags bit 0: read only."""
 
     _fields_ = (
-        ("base", c_uint64), ("size", c_uint64), ("host", c_uint64), ("flags", c_uint32), ("id", c_uint32),
+        ("base", c_uint64), ("size", c_uint64), ("host", c_uint64), ("flags", c_uint32), ("unused", c_uint32),
     )  # fmt: skip
 
 

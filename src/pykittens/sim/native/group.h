@@ -18,7 +18,7 @@ enum RegionFlag { READ_ONLY = 1 };
 typedef struct Region {
   uint64_t base, size;
   uint8_t *host;
-  uint32_t flags, id;
+  uint32_t flags, unused;
 } Region;
 
 /* Why a launch stopped; `faults.py` words them. */
