@@ -111,7 +111,6 @@ def _rows() -> tuple[Row, ...]:
     dgemm4 = _matrix("a 4x4x4 f64 matrix instruction", c.is_dgemm_4x4)
     xdl_c = Side("an XDL instruction reads its accumulator", c.is_xdl, c.src_c)
     dot = Side("a dot product writes registers", c.is_dot, c.vectors_written)
-    others = Side("another instruction reads or overwrites them", c.uses_vectors, c.vectors_touched)
     valu = Side("the VALU writes registers", c.is_valu, c.vectors_written)
     scalar = Side("the VALU writes scalar registers", c.is_valu, c.scalars_written)
     valu_exec = Side("the VALU writes EXEC", c.is_valu, c.exec_written)
@@ -123,9 +122,9 @@ def _rows() -> tuple[Row, ...]:
         Row("xdl-same-c", xdl, _MFMA_C, _two_passes(2), both, same, pair=_same_opcode),
         # Forwarding works within a chain of one instruction (llvm#218363); LLVM 22 asks for nothing across two.
         Row("xdl-other-c", xdl, _XDL_C, _passes(1, 2, 4), "llvm", same, _two_passes(2), _other_opcode),
-        Row("xdl-other-c", xdl, _OTHER_C, _passes(1, 2, 3), "llvm", same, _two_passes(2), _other_opcode),
+        Row("xdl-other-c-f32", xdl, _OTHER_C, _passes(1, 2, 3), "llvm", same, _two_passes(2), _other_opcode),
         Row("xdl-c", xdl, _XDL_C, _passes(1, 2, 4), both, apart),
-        Row("xdl-c", xdl, _OTHER_C, _passes(1, 2, 3), both, apart),
+        Row("xdl-c-f32", xdl, _OTHER_C, _passes(1, 2, 3), both, apart),
         Row("xdl-ab", xdl, _MFMA_AB, _passes(3, 4, 5), both),
         *(Row(f"xdl-{n}", xdl, side, _passes(3, 4, 5), both) for side, n in valu_and_memory),
         Row("sgemm-same-c", sgemm, _OTHER_C, _two_passes(2), both, same, pair=_same_opcode),
@@ -133,7 +132,7 @@ def _rows() -> tuple[Row, ...]:
         Row("sgemm-c", sgemm, _OTHER_C, lambda f: f.passes, both, apart),
         Row("sgemm-ab", sgemm, _MFMA_AB, lambda f: f.passes + 2, both),
         *(Row(f"sgemm-{n}", sgemm, side, lambda f: f.passes + 2, both) for side, n in valu_and_memory),
-        Row("dgemm16-other-c", dgemm16, _OTHER_C, _per_arch(9, 17), "llvm", same, _fixed(0), _other_opcode),
+        # No other instruction has an accumulator of this size, and its own is forwarded.
         Row("dgemm16-c", dgemm16, _OTHER_C, _per_arch(9, 17), both, apart),
         Row("dgemm16-ab", dgemm16, _MFMA_AB, _per_arch(11, 19), both),
         Row("dgemm16-valu", dgemm16, _VALU_READS, _per_arch(11, 19), both),
@@ -145,15 +144,20 @@ def _rows() -> tuple[Row, ...]:
         Row("dgemm4-valu", dgemm4, _VALU_TOUCHES, _fixed(6), both),
         Row("dgemm4-memory", dgemm4, _MEMORY_READS, _fixed(9), both),
         Row("dgemm4-load", dgemm4, _MEMORY_WRITES, _fixed(6), "llvm"),
+        Row("dgemm-fma", Side("an f64 matrix instruction", c.is_dgemm, c.any_register),
+            Side("v_fma_f64 or v_fmac_f64", c.is_fma_f64, c.any_register), _fixed(2), "llvm", agreed=_fixed(0)),
         # -- matrix instructions that read -------------------------------------------------------------------------
         Row("xdl-reads-c", xdl_c, _VALU_WRITES, lambda f: f.passes - 1, both),
+        Row("xdl-reads-c-load", xdl_c, _MEMORY_WRITES, lambda f: f.passes - 1, "llvm"),
         # -- before matrix instructions ----------------------------------------------------------------------------
         Row("valu-mfma", valu, _MFMA_ABC, _fixed(2), both),
         Row("exec-mfma", valu_exec, Side("a matrix instruction follows", c.is_mfma, c.any_register), _fixed(4), both),
         # -- dot products ------------------------------------------------------------------------------------------
         Row("dot-dot", dot, Side("the same one reads them as A or B", c.is_dot, c.src_ab), _fixed(3), both,
             pair=_same_opcode),
-        Row("dot-other", dot, others, _fixed(3), both, pair=_other_opcode),
+        Row("dot-other", dot, _VALU_TOUCHES, _fixed(3), both, pair=_other_opcode),
+        Row("dot-memory", dot, _MEMORY_TOUCHES, _fixed(3), both),
+        Row("dot-mfma", dot, _MFMA_ABC, _fixed(3), "manual", agreed=_fixed(0)),
         # -- what the VALU writes ----------------------------------------------------------------------------------
         Row("sgpr-vmem", scalar, Side("vector memory reads them", c.is_vmem, c.addresses_read), _fixed(5), both),
         Row("sgpr-constant", scalar, Side("the VALU reads them as numbers", c.is_valu, c.constants_read), _fixed(2),
@@ -168,6 +172,8 @@ def _rows() -> tuple[Row, ...]:
         Row("vgpr-dpp", valu, Side("DPP reads them", c.is_dpp, c.vectors_read), _fixed(2), both),
         Row("vgpr-readlane", valu, Side("they are read by lane", c.is_lane_read, c.vectors_read), _fixed(1), both),
         Row("vgpr-permlane", valu, Side("v_permlane reads them", c.is_permlane, c.vectors_read), _fixed(2), both),
+        Row("exec-vmem", valu_exec, Side("vector memory follows", c.is_vmem, c.any_register), _fixed(5), "llvm",
+            agreed=_fixed(0)),
         Row("exec-dpp", valu_exec, Side("DPP follows", c.is_dpp, c.any_register), _fixed(5), both),
         Row("exec-lane", valu_exec, Side("a lane is read or written", c.is_lane_access, c.any_register), _fixed(4),
             both),
