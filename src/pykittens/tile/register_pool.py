@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from collections.abc import Set
-
 from pykittens.errors import BuildError
 from pykittens.isa.registers import Reg
 
