@@ -21,7 +21,7 @@ from functools import cache
 from pykittens.errors import BuildError
 from pykittens.isa import DEFINITIONS, text
 from pykittens.isa.instruction import Instruction
-from pykittens.isa.registers import Label
+from pykittens.isa.registers import Label, Reg
 
 from .control_flow import Block, blocks
 from .operands import prepare
@@ -46,12 +46,16 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class WaitFor:
-    """Here this wave's copies into these LDS tiles have landed; `waits.insert` makes it an ``s_waitcnt`` or nothing."""
+    """Here this wave's copies into these LDS tiles, and its loads into these registers, have landed.
+
+    `waits.insert` turns it into an ``s_waitcnt`` or nothing.
+    """
 
     tiles: tuple[str, ...]
     remark: str = ""
     where: str | None = None
     phase: str | None = None
+    registers: tuple[Reg, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +98,8 @@ class Program:
 
     def __init__(self, arch: str) -> None:
         self.arch = arch
+        self.barriers_apart = 0
+        """How many barriers some waves run behind others (1 in ping-pong): so many more barriers must separate LDS accesses."""
         self.items: list[Item] = []
         self.phase: str | None = None
         self.where: str | None = None
@@ -184,7 +190,7 @@ class Program:
     def with_items(self, items: list[Item]) -> Program:
         """The same program with other items (a pass's result)."""
         result = Program(self.arch)
-        result.items, result._labels = items, self._labels
+        result.items, result._labels, result.barriers_apart = items, self._labels, self.barriers_apart
         return result
 
     def assembly(self) -> tuple[list[str], list[str]]:

@@ -2,7 +2,8 @@
 
 Every wave runs the same program, so what holds for this wave's copies and reads holds for those of the others. A copy
 into a tile is in flight, then landed (this wave has waited), then visible (a barrier came after that): only then may
-the tile be read. Before the next copy into it, this wave's reads have returned and a barrier came after that.
+the tile be read. Before the next copy into it, this wave's reads have returned and a barrier came after that. Where
+some waves run barriers behind the others (ping-pong), as many more barriers are needed.
 """
 
 from __future__ import annotations
@@ -17,34 +18,46 @@ from .program import Line
 
 @dataclass(frozen=True, slots=True)
 class TileState:
-    """Lines (by item number) that copy into tiles, and that read them, with no barrier after their completion yet."""
+    """Lines that copy into tiles, and that read them, with the barriers that still must come after their completion.
 
-    copies: frozenset[int] = frozenset()
-    reads: frozenset[int] = frozenset()
+    Pairs of item number and that count.
+    """
+
+    copies: frozenset[tuple[int, int]] = frozenset()
+    reads: frozenset[tuple[int, int]] = frozenset()
 
     def join(self, other: TileState) -> TileState:
         return TileState(self.copies | other.copies, self.reads | other.reads)
 
 
 class TileRules:
-    """The rules for a program whose waves are at the same barrier at the same time.
+    """The rules for a program in which ``barriers`` barriers after an access prove that every wave has done it.
 
+    That is 1 where all waves are at the same barrier at the same time, 2 where some are one barrier behind.
     ``in_flight(i)`` tells whether what item ``i`` started may still be under way.
     """
 
-    def __init__(self, lines: Mapping[int, Line]) -> None:
-        self.lines = lines
+    def __init__(self, lines: Mapping[int, Line], barriers: int) -> None:
+        self.lines, self.barriers = lines, barriers
 
     def after(self, i: int, state: TileState, in_flight: Callable[[int], bool]) -> TileState:
         """The state after item ``i``."""
         line = self.lines[i]
         if line.instruction.definition.has("barrier"):
-            return TileState(frozenset(filter(in_flight, state.copies)), frozenset(filter(in_flight, state.reads)))
+            return TileState(self._past_barrier(state.copies, in_flight), self._past_barrier(state.reads, in_flight))
         if line.lds_writes or line.lds_reads:
+            access = {(i, self.barriers)}
             return TileState(
-                state.copies | ({i} if line.lds_writes else set()), state.reads | ({i} if line.lds_reads else set())
+                state.copies | (access if line.lds_writes else set()), state.reads | (access if line.lds_reads else set())
             )
         return state
+
+    @staticmethod
+    def _past_barrier(
+        accesses: frozenset[tuple[int, int]], in_flight: Callable[[int], bool]
+    ) -> frozenset[tuple[int, int]]:
+        left = ((i, count if in_flight(i) else count - 1) for i, count in accesses)
+        return frozenset((i, count) for i, count in left if count)
 
     def check(self, i: int, state: TileState, in_flight: Callable[[int], bool]) -> None:
         """Raises BuildError if item ``i`` comes too early; both lines and what is missing are named."""
@@ -52,14 +65,14 @@ class TileRules:
         if line.unchecked:
             return
         for tile in line.lds_reads:
-            copies = [c for c in sorted(state.copies) if tile in self.lines[c].lds_writes]
+            copies = [c for c in sorted({i for i, _ in state.copies}) if tile in self.lines[c].lds_writes]
             self._refuse(
                 line, tile, copies, in_flight, "lds-read-early", "reads",
                 "whose copy {there} may still be in flight", f"wait_for({tile}) and a barrier come between",
                 "whose copy {there} has landed for this wave alone", "a barrier comes between",
             )  # fmt: skip
         for tile in line.lds_writes:
-            reads = [r for r in sorted(state.reads) if tile in self.lines[r].lds_reads]
+            reads = [r for r in sorted({i for i, _ in state.reads}) if tile in self.lines[r].lds_reads]
             self._refuse(
                 line, tile, reads, in_flight, "lds-overwrite-early", "copies into",
                 "whose read {there} may not have returned",

@@ -55,7 +55,7 @@ class _Waits:
         self.items = program.items
         self.graph = program.control_flow()
         self.lines = {i: item for i, item in enumerate(self.items) if isinstance(item, Line)}
-        self.rules = TileRules(self.lines)
+        self.rules = TileRules(self.lines, program.barriers_apart + 1)
         self.counters = {i: accesses(line.instruction) for i, line in self.lines.items()}
         self.written = {i: mask_of(writes(line.instruction)) for i, line in self.lines.items()}
         self.touched = {i: self.written[i] | mask_of(reads(line.instruction)) for i, line in self.lines.items()}
@@ -80,12 +80,14 @@ class _Waits:
             if i == end:
                 self._wait(early, pending, item, out)
             if isinstance(item, WaitFor):
+                loads = self._loading(mask_of(item.registers), pending)
                 copies = {c for c in pending.items() if set(item.tiles) & set(self.lines[c].lds_writes)}
-                self._wait(copies, pending, item, out)
+                self._wait(copies | loads, pending, item, out)
+                busy = self._registers(pending)
                 continue
             if isinstance(item, Line):
                 if self.touched[i] & busy:
-                    self._wait(self._needs(i, pending), pending, item, out)
+                    self._wait(self._loading(self.touched[i], pending), pending, item, out)
                     busy = self._registers(pending)
                 if out is not None:
                     self.rules.check(i, tiles, pending.under_way)
@@ -109,9 +111,9 @@ class _Waits:
             bits |= self.written[item]
         return bits
 
-    def _needs(self, i: int, pending: Pending) -> set[int]:
-        touched = self.touched[i]
-        return {item for item in pending.items() if self.written[item] & touched}
+    def _loading(self, registers: int, pending: Pending) -> set[int]:
+        """The accesses under way that write one of these registers."""
+        return {item for item in pending.items() if self.written[item] & registers}
 
     def _wait(self, awaited: set[int], pending: Pending, item: Item, out: _Writer | None) -> None:
         """Before ``item``, wait for those of ``awaited`` that are under way."""
@@ -123,7 +125,7 @@ class _Waits:
         if out is None:
             return
         if isinstance(item, WaitFor):
-            remark = f"{', '.join(item.tiles)} landed" + (f", {item.remark}" if item.remark else "")
+            remark = f"{', '.join([*item.tiles, *map(str, item.registers)])} landed" + (f", {item.remark}" if item.remark else "")
             out.wait(counts, remark, item.where, item.phase)
             return
         names = list(dict.fromkeys(str(r) for a in sorted(awaited) for r in writes(self.lines[a].instruction)))
