@@ -206,7 +206,8 @@ class Definition:
 
     Encodings (by default an instruction with a float operand takes clamp, omod, and neg and abs on its float
     sources, and an integer one takes clamp if it has ``clamped``): ``no_omod``; ``no_modifiers``: no neg and abs on
-    float sources; ``op_sel``: a VOP3 instruction with op_sel bits; ``no_op_sel``: a VOP3P one
+    float sources; ``op_sel``: a VOP3 instruction with op_sel bits; ``byte_sel``: its last two choose a
+    byte of the destination; ``no_op_sel``: a VOP3P one
     without; ``no_dst_sel``: its SDWA form writes the whole destination; ``literal0``/``literal1``/``literal2``: that
     source (from 0) is always the literal; ``swap``: the second destination stands in the src0 field; ``acc_dst``,
     ``acc_src``: that operand is an accumulation register."""

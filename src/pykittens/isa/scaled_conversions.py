@@ -153,7 +153,8 @@ for _opcode, _name, _signature, _meaning in (
     (592, "pk_f16_fp4", "b32 = b32, f32, op_sel", partial(_narrow_pair, _unpack_fp4, TYPES["f16"])),
     (593, "pk_bf16_fp4", "b32 = b32, f32, op_sel", partial(_narrow_pair, _unpack_fp4, TYPES["bf16"])),
 ):
-    define("VOP3", _opcode, f"v_cvt_scalef32_{_name}", _signature, _meaning, archs=(_ARCH,), flags=_FLAGS)
+    _flags = f"{_FLAGS} byte_sel" if "pk_fp4" in _name else _FLAGS
+    define("VOP3", _opcode, f"v_cvt_scalef32_{_name}", _signature, _meaning, archs=(_ARCH,), flags=_flags)
 
 # -- fp6 and bf6: 32 in 6 dwords -----------------------------------------------------------------------------------
 

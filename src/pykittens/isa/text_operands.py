@@ -71,10 +71,11 @@ def literal_text(const: Const, operand: Operand) -> str:
 
 
 def plain_literal_text(const: Const) -> str:
-    """A literal that stands where no inline constant can: an inline constant's text where there is one."""
-    if is_inline_int(signed(const.bits)):
-        return str(signed(const.bits))
-    return _FLOAT_TEXT.get(const.bits, hex(const.bits))
+    """A literal that stands where no inline constant can: decimal where small.
+
+    LLVM prints some as floats there (``1.0``), which its assembler takes for 0: hexadecimal says the same without harm.
+    """
+    return number_text(signed(const.bits)) if is_inline_int(signed(const.bits)) else hex(const.bits)
 
 
 def operand_text(value: Operands, operand: Operand, always_literal: bool = False) -> str:

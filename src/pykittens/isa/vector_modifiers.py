@@ -69,6 +69,7 @@ def is_vop3b(definition: Definition) -> bool:
 
 
 def op_sel_entries(definition: Definition) -> tuple[int, ...]:
-    """Which of the four op_sel bits the text lists: those of the sources, then the destination's."""
-    count = len(definition.explicit_srcs)
-    return (*range(min(count, 3)), 3)
+    """Which of the four op_sel bits the text lists: those of the sources, then the destination's one or two."""
+    if definition.has("byte_sel"):
+        return (0, 1, 2, 3)
+    return (*range(min(len(definition.explicit_srcs), 3)), 3)

@@ -75,5 +75,5 @@ for _i, _name in enumerate(("fp8", "bf8")):
     )  # fmt: skip
     define(
         "VOP3", 676 + _i, f"v_cvt_sr_{_name}_f32", "b32 = f32, u32, dst, op_sel, fp16_ovfl, arch",
-        partial(_random_fp8, _name), flags="no_clamp no_omod op_sel",
+        partial(_random_fp8, _name), flags="no_clamp no_omod op_sel byte_sel",
     )  # fmt: skip
