@@ -133,9 +133,11 @@ def rounded(exact: Fraction, type: str, negative_zero: bool = False) -> float:
 
 
 def random_floats(rng: np.random.Generator, type: Any, count: int, spread: int) -> Any:
-    """Finite floats of random signs and mantissas whose exponents are within ``spread`` of 0."""
+    """Floats of random signs and mantissas whose exponents are within ``spread`` of 0, as far as the type reaches."""
     mantissa = rng.random(count) + 1.0
-    return (mantissa * rng.choice([-1.0, 1.0], count) * 2.0 ** rng.integers(-spread, spread + 1, count)).astype(type)
+    spread = min(spread, int(np.finfo(type).maxexp) - 1)
+    exponents = rng.integers(-spread, spread, count)
+    return (mantissa * rng.choice([-1.0, 1.0], count) * 2.0**exponents).astype(type)
 
 
 def each(function: Any, *arrays: Any, dtype: Any) -> Any:
