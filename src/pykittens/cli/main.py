@@ -54,7 +54,7 @@ def _add_group(group: type, name: str, words: str) -> None:
 
 app.command("list")(list_kernels)
 _add_group(BuildGroup, "build", "Build a kernel: code object, assembly, registers, LDS.")
-_add_group(RunGroup, "run", "Run a kernel on the virtual GPU and compare with NumPy float64.")
+_add_group(RunGroup, "run", "Run a kernel, or FILE.co --launch meta.json, on the virtual GPU and compare.")
 
 
 def main() -> None:

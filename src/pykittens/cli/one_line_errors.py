@@ -21,7 +21,7 @@ _USAGE_ERROR: Any = typer.BadParameter.__bases__[0]
 
 
 class OneLineErrors(TyperGroup):
-    """The `pk` command itself: errors, wrong usage and interrupts end in one line; a defect of ours shows its traceback."""
+    """The `pk` command: errors, wrong usage and interrupts end in one line, a defect of ours in its traceback."""
 
     def main(  # type: ignore[override]
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any

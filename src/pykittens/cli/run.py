@@ -1,4 +1,7 @@
-"""``pk run KERNEL``: build a kernel, run it on the virtual GPU with random inputs, compare with NumPy float64."""
+"""``pk run KERNEL``: build a kernel, run it on the virtual GPU with random inputs, compare with NumPy float64.
+
+``pk run FILE.co`` is in launch.py.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class RunGroup(kc.KernelGroup):
-    """One command per kernel."""
+    """One command per kernel, and one for code objects."""
 
     def kernel_command(self, problem: Problem) -> Any:
         return kc.command(
@@ -36,6 +39,11 @@ class RunGroup(kc.KernelGroup):
             ],
             partial(_run, problem),
         )
+
+    def file_command(self, path: str) -> Any:
+        from pykittens.cli.launch import launch_command
+
+        return launch_command(path)
 
 
 def _run(problem: Problem, values: dict[str, Any]) -> None:

@@ -28,7 +28,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Option:
-    """A build-time choice: the kernel's keyword parameter ``name``, its ``flag`` on the command line, and its values."""
+    """A build-time choice: the kernel's keyword parameter ``name``, its command line ``flag``, and its values."""
 
     name: str
     values: tuple[str, ...]
