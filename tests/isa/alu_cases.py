@@ -1,4 +1,4 @@
-"""Random ALU instructions of a definition in all its encodings, and register contents that hit the edges of its types."""
+"""Random ALU instructions of a definition in all encodings, and register contents that hit the edges of its types."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from pykittens.sim.oracle import Wave
 ACCUM_OFFSET = 256
 _INLINE_FLOATS = (0x3F000000, 0xBF000000, 0x3F800000, 0xC0000000, 0x40800000, 0x3E22F983)
 _DPP = (
-    ("quad_perm", 1, 0, 3, 2), ("quad_perm", 3, 3, 0, 1), ("row_shl", 3), ("row_shr", 1), ("row_ror", 5), ("row_mirror",),
-    ("row_half_mirror",), ("row_bcast", 15), ("row_bcast", 31), ("row_newbcast", 7), ("wave_shl", 1), ("wave_rol", 1),
+    ("quad_perm", 1, 0, 3, 2), ("quad_perm", 3, 3, 0, 1), ("row_shl", 3), ("row_shr", 1), ("row_ror", 5),
+    ("row_mirror",), ("row_half_mirror",), ("row_bcast", 15), ("row_bcast", 31), ("row_newbcast", 7), ("wave_shl", 1), ("wave_rol", 1),
     ("wave_shr", 1), ("wave_ror", 1),
 )  # fmt: skip
 _FLUSHING = dict.fromkeys(
@@ -57,8 +57,8 @@ def _float_edges(name: str) -> list[int]:
     quiet = 1 << (mantissa - 1)
     positive = [
         0, 1, 3, (1 << mantissa) - 1, 1 << mantissa, (1 << mantissa) + 1, one, one - 1, one + 1, one + (1 << mantissa),
-        one - (1 << mantissa), one | quiet, infinity - 1, infinity, infinity | quiet, infinity | 1, infinity | quiet | 5,
-        infinity | (quiet - 1),
+        one - (1 << mantissa), one | quiet, infinity - 1, infinity, infinity | quiet, infinity | 1,
+        infinity | quiet | 5, infinity | (quiet - 1),
     ]  # fmt: skip
     return positive + [p | 1 << (bits - 1) for p in positive]
 
@@ -70,6 +70,11 @@ def _close_floats(rng: np.random.Generator, name: str, count: int) -> np.ndarray
     fraction = rng.integers(0, 1 << mantissa, count) & rng.choice([-1, -(1 << (mantissa // 2)), 7, 1], count)
     sign = rng.integers(0, 2, count).astype(np.uint64) << np.uint64(bits - 1)
     return sign | (exponent.astype(np.uint64) << np.uint64(mantissa)) | fraction.astype(np.uint64)
+
+
+def _first(slot: int) -> int:
+    """Where an operand's registers start, far enough apart for the widest."""
+    return 32 * slot + 8
 
 
 class Cases:
@@ -92,7 +97,9 @@ class Cases:
             for _ in range(3):
                 yield self._instruction("", {}, True), Mode()
             return
-        for encoding, count in (("e32", 2), ("e64", 4), ("", 4), ("sdwa", 4), ("dpp", 4)):
+        # Wide operands are conversions of 32 numbers at once: one form of them is much code.
+        wide = any(o.dwords > 4 for o in self.operands)
+        for encoding, count in (("e32", 2), ("e64", 4), ("", 1 if wide else 4), ("sdwa", 4), ("dpp", 4)):
             if self.has(encoding):
                 for i in range(count):
                     mode = (
@@ -163,20 +170,22 @@ class Cases:
 
     def _operand(self, slot: int, o: Operand, encoding: str, varied: bool, source: int) -> Reg | Const | Special:
         vector = self.d.format in VECTOR
-        register = Reg("v" if vector and not o.scalar else "s", 8 * slot + 8, o.dwords)
+        register = (
+            Reg("v", _first(slot), o.dwords) if vector and not o.scalar else Reg("s", _first(slot) % 96, o.dwords)
+        )
         if o.mask:
-            return vcc if encoding in ("e32", "dpp") else Reg("s", 8 * slot + 8, 2)
+            return vcc if encoding in ("e32", "dpp") else Reg("s", _first(slot) % 96, 2)
         if self.d.has(f"literal{source}") or (self.d.has("literal") and slot == len(self.operands) - 1):
             return self._literal()
-        if not varied or (encoding in ("sdwa", "dpp") and (source or self._bit())):
-            return Reg("a", 8 * slot, o.dwords) if vector and self.d.has("accumulation") else register
+        if not varied or o.dwords > 2 or (encoding in ("sdwa", "dpp") and (source or self._bit())):
+            return Reg("a", _first(slot), o.dwords) if vector and self.d.has("accumulation") else register
         if not vector:
             return self._pick(register, self._constant(o), self._constant(o), Special(253), Reg("s", 106, o.dwords))
         if encoding == "e32" and source:
             return register
         if encoding in ("sdwa", "dpp"):
             return register
-        scalar = Reg("s", 8 * slot + 8, o.dwords)
+        scalar = Reg("s", _first(slot) % 96, o.dwords)
         return self._pick(register, scalar, self._constant(o), Special(253) if o.dwords == 1 else scalar, register)
 
     def _constant(self, o: Operand) -> Const:
@@ -207,25 +216,24 @@ class Cases:
         return wave
 
     def _fill(self, wave: Wave, given: Reg, operand: Operand) -> None:
+        """Each register gets elements of the operand's type, low ones first."""
         count = 1 if given.file == "s" else 64
-        bits, name = operand.type.bits, operand.type.name
-        if operand.mask:
-            values = [bits_of(self.rng, "b64", 64, count)]
-            bits = 64
+        name, bits = ("b64", 64) if operand.mask else (operand.type.name, operand.type.bits)
+        if bits > 64:
+            # Plain bits that hold f32 or f16.
+            name, bits = self._pick(("f32", 32), ("f16", 16), ("bf16", 16))
+        size = max(bits, 32)
+        for first in range(0, given.count, size // 32):
+            word = np.zeros(count, np.uint64)
+            for low in range(0, size, bits):
+                word |= bits_of(self.rng, name, bits, count) << np.uint64(low)
+            for dword in range(size // 32):
+                self._set(wave, given, first + dword, (word >> np.uint64(32 * dword)) & np.uint64(0xFFFFFFFF))
+
+    def _set(self, wave: Wave, given: Reg, dword: int, words: np.ndarray[Any, Any]) -> None:
+        if dword >= given.count:
+            return
+        if given.file == "s":
+            wave.sgpr[given.index + dword] = words[0]
         else:
-            values = [bits_of(self.rng, name, bits, count) for _ in range(operand.packed if bits >= 16 else 32 // bits)]
-        words = [np.zeros(count, np.uint64) for _ in range(given.count)]
-        if bits == 16 and operand.packed == 1:
-            values.append(bits_of(self.rng, name, bits, count))
-        for i, value in enumerate(values):
-            for dword in range(max(1, bits // 32)):
-                position = i * bits // 32 + dword
-                if position < len(words):
-                    words[position] |= (
-                        value >> np.uint64(32 * dword) if bits > 32 else value << np.uint64(i * bits % 32)
-                    ) & np.uint64(0xFFFFFFFF)
-        for dword, word in enumerate(words):
-            if given.file == "s":
-                wave.sgpr[given.index + dword] = word[0]
-            else:
-                wave.vgpr[given.index + (ACCUM_OFFSET if given.file == "a" else 0) + dword] = word
+            wave.vgpr[given.index + (ACCUM_OFFSET if given.file == "a" else 0) + dword] = words

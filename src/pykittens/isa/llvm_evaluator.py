@@ -2,7 +2,9 @@
 
 Raw values are `Raw`: an SSA name or constant, one per wave (``i32``) or one per lane (``<64 x i32>``). f16 and bf16 are
 kept as their i16 bits: half vectors are legal on few hosts, and their arithmetic goes through f32 in any case.
-Equal operations are emitted once. The text is straight-line code; `guards` says when it must not be believed.
+Equal operations are emitted once. The text is straight-line code; `gives_up` says when it must not be believed.
+
+The code is for all 64 lanes or, with a smaller ``width``, for the chunk of lanes whose number is ``%chunk``.
 """
 
 from __future__ import annotations
@@ -53,6 +55,10 @@ class Block:
         return self.emit(f"call {result} @{intrinsic}({', '.join(arguments)})")
 
 
+class CrossLane(Exception):
+    """The meaning moves values between lanes, so that it cannot be computed in chunks of lanes."""
+
+
 def _type_end(argument: str) -> int:
     return argument.index(">") + 1 if argument[0] == "<" else argument.index(" ")
 
@@ -64,7 +70,7 @@ def llvm_type(type: Type) -> str:
     return f"i{type.bits}"
 
 
-def vector(element: str, count: int = LANES) -> str:
+def vector(element: str, count: int) -> str:
     return f"<{count} x {element}>"
 
 
@@ -73,11 +79,11 @@ class LlvmEvaluator:
 
     ``lazy``: see `Evaluator`; `gives_up` then tells whether the code is not to be believed. ``host_fma``: the CPU has
     fused multiply-add; ``host_f16``: it converts f16 to and from f32; ``wide_masks``: it has mask registers (AVX-512),
-    so that <64 x i1> is cheap.
+    so that vectors of i1 are cheap. With a ``width`` below 64, what moves values between lanes raises `CrossLane`.
     """
 
-    def __init__(self, *, lazy: bool, host_fma: bool, host_f16: bool, wide_masks: bool) -> None:
-        self.lazy = lazy
+    def __init__(self, *, lazy: bool, host_fma: bool, host_f16: bool, wide_masks: bool, width: int = LANES) -> None:
+        self.lazy, self.width, self.chunked = lazy, width, width < LANES
         self.host_fma, self.host_f16, self.wide_masks = host_fma, host_f16, wide_masks
         self.block = Block()
         self.guards: dict[Raw, None] = {}
@@ -88,7 +94,7 @@ class LlvmEvaluator:
 
     # -- shapes and text ---------------------------------------------------------------------------------------
     def spell(self, type: Type, lanes: bool) -> str:
-        return vector(llvm_type(type)) if lanes else llvm_type(type)
+        return vector(llvm_type(type), self.width) if lanes else llvm_type(type)
 
     def name(self, type: Type, raw: Raw, lanes: bool) -> str:
         """The name of a raw value in a shape: scalars spread over the lanes where asked."""
@@ -98,7 +104,8 @@ class LlvmEvaluator:
         if raw.name[0] != "%":
             return f"splat ({element} {raw.name})"
         single = self.block.emit(f"insertelement {spelled} poison, {element} {raw.name}, i64 0")
-        return self.block.emit(f"shufflevector {spelled} {single}, {spelled} poison, <64 x i32> zeroinitializer")
+        zeros = f"<{self.width} x i32> zeroinitializer"
+        return self.block.emit(f"shufflevector {spelled} {single}, {spelled} poison, {zeros}")
 
     def emit(self, type: Type, operation: str, *operands: Raw, dirty: bool = False) -> Raw:
         """``operation`` (such as ``icmp eq``) on operands of one type; lanes if any operand has them."""
@@ -111,8 +118,11 @@ class LlvmEvaluator:
         lanes = any(o.lanes for o in operands)
         spelled = self.spell(type, lanes)
         arguments = [f"{spelled} {self.name(type, o, lanes)}" for o in operands] + ([extra] if extra else [])
-        suffix = ("v64" if lanes else "") + ("f" if type.is_float and type.bits > 16 else "i") + str(type.bits)
+        suffix = self._many(lanes) + ("f" if type.is_float and type.bits > 16 else "i") + str(type.bits)
         return Raw(self.block.call(spelled, f"llvm.{name}.{suffix}", *arguments), lanes, dirty and self.lazy)
+
+    def _many(self, lanes: bool) -> str:
+        return f"v{self.width}" if lanes else ""
 
     def cast(self, operation: str, source: Type, target: Type, a: Raw, dirty: bool = False) -> Raw:
         """``trunc``, ``fpext`` and their like."""
@@ -172,22 +182,18 @@ class LlvmEvaluator:
         self._nan_of[result.name] = (type, a)
         return result
 
-    def saturate(self, source: Type, target: Type, a: Raw) -> Raw:
-        """f32 or f64 to an integer, toward zero."""
-        spelled, argument = self.spell(target, a.lanes), self.spell(source, a.lanes)
-        many = "v64" if a.lanes else ""
-        name = f"llvm.fpto{'s' if target.signed else 'u'}i.sat.{many}i{target.bits}.{many}f{source.bits}"
-        return Raw(self.block.call(spelled, name, f"{argument} {a.name}"), a.lanes)
-
     def half_to_float(self, a: Raw) -> Raw:
-        half, wide = ("<64 x half>", "<64 x float>") if a.lanes else ("half", "float")
+        half, wide = self._half(a.lanes), self.spell(f32, a.lanes)
         bits = self.block.emit(f"bitcast {self.spell(u16, a.lanes)} {a.name} to {half}")
         return Raw(self.block.emit(f"fpext {half} {bits} to {wide}"), a.lanes, a.dirty)
 
     def float_to_half(self, a: Raw) -> Raw:
-        half, wide = ("<64 x half>", "<64 x float>") if a.lanes else ("half", "float")
+        half, wide = self._half(a.lanes), self.spell(f32, a.lanes)
         rounded = self.block.emit(f"fptrunc {wide} {a.name} to {half}")
         return Raw(self.block.emit(f"bitcast {half} {rounded} to {self.spell(u16, a.lanes)}"), a.lanes)
+
+    def _half(self, lanes: bool) -> str:
+        return vector("half", self.width) if lanes else "half"
 
     def dirtied(self, a: Raw) -> Raw:
         return Raw(a.name, a.lanes, self.lazy)
@@ -224,17 +230,24 @@ class LlvmEvaluator:
     def extract(self, type: Type, lanes: Raw, index: Raw) -> Raw:
         if not lanes.lanes:
             return lanes
+        self._need_all_lanes()
         masked = self.emit(u32, "and", index, Raw("63"))
         vector_type = self.spell(type, True)
         return Raw(self.block.emit(f"extractelement {vector_type} {lanes.name}, i32 {masked.name}"), False, lanes.dirty)
 
+    def _need_all_lanes(self) -> None:
+        if self.chunked:
+            raise CrossLane
+
     def insert(self, type: Type, lanes: Raw, index: Raw, scalar: Raw) -> Raw:
+        self._need_all_lanes()
         masked = self.emit(u32, "and", index, Raw("63"))
         old = self.name(type, lanes, True)
         text = f"insertelement {self.spell(type, True)} {old}, {llvm_type(type)} {scalar.name}, i32 {masked.name}"
         return Raw(self.block.emit(text), True, lanes.dirty or scalar.dirty)
 
     def shuffle(self, type: Type, a: Raw, b: Raw, indices: tuple[int, ...]) -> Raw:
+        self._need_all_lanes()
         spelled = self.spell(type, True)
         second = "poison" if max(indices) < LANES else self.name(type, b, True)
         return self._shuffled(spelled, self.name(type, a, True), second, indices, a.dirty or b.dirty)
@@ -248,21 +261,34 @@ class LlvmEvaluator:
         return Raw(self.name(type, scalar, True), True, scalar.dirty)
 
     def ballot(self, lanes: Raw) -> Raw:
+        self._need_all_lanes()
         return Raw(self.block.emit(f"bitcast <64 x i1> {self.name(u1, lanes, True)} to i64"))
 
     def lanes_of(self, mask: Raw) -> Raw:
+        bits, width = mask.name, self.width
+        if self.chunked:
+            bits = self.block.emit(f"trunc i64 {self.block.emit(f'lshr i64 {bits}, {self._first_lane()}')} to i{width}")
         if self.wide_masks:
-            return Raw(self.block.emit(f"bitcast i64 {mask.name} to <64 x i1>"), True)
+            return Raw(self.block.emit(f"bitcast i{width} {bits} to <{width} x i1>"), True)
         # Without mask registers, testing one bit in each lane beats taking the mask apart.
-        bits = ", ".join(f"i32 {1 << (i % 32)}" for i in _IDENTITY)
-        pair = self.block.emit(f"bitcast i64 {mask.name} to <2 x i32>")
-        halves = ", ".join(f"i32 {i // 32}" for i in _IDENTITY)
-        spread = self.block.emit(f"shufflevector <2 x i32> {pair}, <2 x i32> poison, <64 x i32> <{halves}>")
-        chosen = self.emit(u32, "and", Raw(spread, True), Raw(f"<{bits}>", True))
+        if self.chunked:
+            spread = self.name(u32, Raw(self.block.emit(f"zext i{width} {bits} to i32")), True)
+        else:
+            pair = self.block.emit(f"bitcast i64 {bits} to <2 x i32>")
+            halves = ", ".join(f"i32 {i // 32}" for i in _IDENTITY)
+            spread = self.block.emit(f"shufflevector <2 x i32> {pair}, <2 x i32> poison, <64 x i32> <{halves}>")
+        single = ", ".join(f"i32 {1 << (i % 32)}" for i in range(width))
+        chosen = self.emit(u32, "and", Raw(spread, True), Raw(f"<{single}>", True))
         return self.compare("ne", u32, chosen, self.const(u32, 0))
 
+    def _first_lane(self) -> str:
+        return self.block.emit(f"mul i64 %chunk, {self.width}")
+
     def lane_ids(self) -> Raw:
-        return Raw("<" + ", ".join(f"i32 {i}" for i in _IDENTITY) + ">", True)
+        places = Raw("<" + ", ".join(f"i32 {i}" for i in range(self.width)) + ">", True)
+        if not self.chunked:
+            return places
+        return self.emit(u32, "add", places, Raw(self.block.emit(f"trunc i64 {self._first_lane()} to i32")))
 
     # -- when the code must not be believed --------------------------------------------------------------------
     def rare(self, condition: Raw) -> None:
@@ -288,17 +314,19 @@ class LlvmEvaluator:
         return self._any(masks)
 
     def _halves_unordered(self, type: Type, a: Raw) -> Raw:
-        spelled, half = self.spell(type, True), vector(llvm_type(type), LANES // 2)
-        low = self._shuffled(spelled, a.name, "poison", _IDENTITY[: LANES // 2], False).name
-        high = self._shuffled(spelled, a.name, "poison", _IDENTITY[LANES // 2 :], False).name
-        return Raw(self._reduced(self.block.emit(f"fcmp uno {half} {low}, {high}"), LANES // 2))
+        count = self.width // 2
+        spelled, half = self.spell(type, True), vector(llvm_type(type), count)
+        low = self._shuffled(spelled, a.name, "poison", _IDENTITY[:count], False).name
+        high = self._shuffled(spelled, a.name, "poison", _IDENTITY[count : self.width], False).name
+        return Raw(self._reduced(self.block.emit(f"fcmp uno {half} {low}, {high}"), count))
 
     def _reduced(self, mask: str, count: int) -> str:
         return self.block.call("i1", f"llvm.vector.reduce.or.v{count}i1", f"<{count} x i1> {mask}")
 
     def _any(self, masks: list[Raw]) -> str | None:
-        scalars = [m for m in masks if not m.lanes]
+        scalars = [m.name for m in masks if not m.lanes]
         lanes = [m for m in masks if m.lanes]
         if lanes:
-            scalars.append(Raw(self._reduced(reduce(lambda a, b: self.emit(u1, "or", a, b), lanes).name, LANES)))
-        return reduce(lambda a, b: self.emit(u1, "or", a, b), scalars).name if scalars else None
+            together = reduce(lambda a, b: self.emit(u1, "or", a, b), lanes)
+            scalars.append(self._reduced(together.name, self.width))
+        return reduce(lambda a, b: self.block.emit(f"or i1 {a}, {b}"), scalars) if scalars else None

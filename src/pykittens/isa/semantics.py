@@ -41,16 +41,19 @@ def execute(instruction: Instruction, machine: Machine) -> None:
     if meaning is None:
         raise AssertionError(f"{d.name} has no meaning")
     results = Results(instruction, machine, sources)
-    if d.dsts and d.dsts[0].packed == 2:
-        if any(operand.packed == 2 for operand in d.srcs):
-            low, high = (results.finished(meaning, sources.values(half))[0] for half in (0, 1))
-        else:
-            low, high = results.finished(meaning, sources.values(None))
-        results.write_packed(low, high)
+    if d.dsts and d.dsts[0].packed == 2 and any(s.packed == 2 for s in d.srcs):
+        results.write_packed(*(results.finished(meaning, sources.values(half)) for half in (0, 1)))
         return
-    values = results.finished(meaning, sources.values(None))
-    for i, (operand, value) in enumerate(zip(d.dsts, values, strict=True)):
-        results.write(i, operand, value)
+    found = results.finished(meaning, sources.values(None))
+    if not d.dsts:
+        return
+    if d.dsts[0].packed == 2:
+        results.write_packed(*found)
+        return
+    slot = 0
+    for operand, value in zip(d.dsts, found if len(d.dsts) > 1 else (found,), strict=True):
+        results.write(slot, operand, value)
+        slot += operand.implicit is None
 
 
 class Results:
@@ -64,13 +67,16 @@ class Results:
         self.sources = sources
 
     # -- values ------------------------------------------------------------------------------------------------
-    def finished(self, meaning: Any, arguments: list[Any]) -> list[Any]:
-        """The results of the meaning, with what the encoding and MODE do to floats."""
+    def finished(self, meaning: Any, arguments: list[Any]) -> Any:
+        """What the meaning returns, with what the encoding and MODE do to floats."""
         result = meaning(*arguments)
-        values = list(result) if isinstance(result, tuple) else [result]
-        return [self._output(v, arguments) if isinstance(v, Value) and v.type.is_float else v for v in values]
+        if isinstance(result, tuple):
+            return tuple(self._output(value, arguments) for value in result)
+        return self._output(result, arguments)
 
-    def _output(self, value: Value, arguments: Iterable[Any]) -> Value:
+    def _output(self, value: Any, arguments: Iterable[Any]) -> Any:
+        if isinstance(value, list) or not value.type.is_float:
+            return value
         mode, bits = self.machine.mode, value.type.bits
         flushes = mode.flushes(bits, output=True) and not self.definition.has("keeps_denormals")
         if value.type is f16 and mode.fp16_ovfl and not self._has_token("fp16_ovfl"):

@@ -63,6 +63,8 @@ class Sources:
         if operand.bits > 64:
             slot = self.first_slot + i
             return [self.machine.register(slot, dword).lanes() for dword in range(operand.dwords)]
+        if operand.bits > 64:
+            return [self._dwords(i, operand, dword) for dword in range(operand.dwords)]
         raw = self._dwords(i, operand)
         if self.definition.has("mix"):
             return self._mixed(i, raw)
@@ -221,6 +223,8 @@ class Sources:
         """The old value of a destination."""
         if operand.packed == 2 and half is None:
             return self._old(slot, operand, 0), self._old(slot, operand, 1)
+        if operand.bits > 64 and operand.packed == 1:
+            return [self.machine.register(slot, dword) for dword in range(operand.dwords)]
         if operand.packed == 2 and operand.type.bits == 32:
             raw = self.machine.register(slot, half or 0)
         elif operand.bits == 64:

@@ -13,7 +13,8 @@ from pykittens.isa.constants import aperture_bits, constant_bits
 from pykittens.isa.define import Operand
 from pykittens.isa.instruction import Instruction, Operands
 from pykittens.isa.registers import Const, Reg, Special
-from pykittens.sim import alu_code, cache as disk
+from pykittens.sim import alu_code
+from pykittens.sim import cache as disk
 from pykittens.sim.bind import BadOperand, BindContext, Bound, bound, split
 from pykittens.sim.engine import engine, host
 from pykittens.sim.forms import IMMEDIATES, Form, form_of

@@ -1,7 +1,7 @@
 """The disk cache of generated code: blobs by kind and key, checked when read.
 
-It lies in ``PYKITTENS_CACHE`` if that is set (empty: no cache), else in the user's cache directory. A missing, damaged or
-unreadable entry is a miss; a directory that cannot be written is no cache. Neither is an error.
+It lies in ``PYKITTENS_CACHE`` if that is set (empty: no cache), else in the user's cache directory. A missing, damaged
+or unreadable entry is a miss; a directory that cannot be written is no cache. Neither is an error.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ _OWN = (251, 252, 253)
 
 @dataclass(frozen=True)
 class Form:
-    """``instruction`` stands for all instructions of the form; ``mode`` is what of MODE matters to it; ``key`` names it."""
+    """``instruction`` stands for all of the form; ``mode`` is what of MODE matters to it; ``key`` names it."""
 
     key: str
     instruction: Instruction

@@ -25,7 +25,7 @@ _M0 = NAMED_SCALARS["m0"][0]
 
 @dataclass
 class Wave:
-    """The registers of a wave: ``sgpr`` u32[128] by operand number, ``vgpr`` u32[512, 64] with a0 at ``accum_offset``."""
+    """The registers of a wave: ``sgpr`` u32[128] by operand number, ``vgpr`` u32[512, 64], a0 at ``accum_offset``."""
 
     sgpr: Words = field(default_factory=lambda: np.zeros(SCALARS, np.uint32))
     vgpr: Words = field(default_factory=lambda: np.zeros((VECTOR_ROWS, LANES), np.uint32))
