@@ -58,41 +58,24 @@ def blocks(nodes: Sequence[Instruction | None], target: Callable[[int], int]) ->
             leaders.add(targets[i])
         if jumps(node) or not falls_through(node):
             leaders.add(i + 1)
-    starts = sorted(leader for leader in leaders if leader < len(nodes))
+    starts = sorted(leader for leader in leaders if leader <= len(nodes))
     number = {start: n for n, start in enumerate(starts)}
     successors: list[tuple[int, ...]] = []
-    for start, stop in zip(starts, [*starts[1:], len(nodes)], strict=True):
+    for start, stop in pairwise(starts):
         last = next((i for i in range(stop - 1, start - 1, -1) if nodes[i] is not None), None)
         node = nodes[last] if last is not None else None
-        following = [targets[last]] if last in targets and last is not None else []
+        following = [targets[last]] if last is not None and last in targets else []
         if node is None or falls_through(node):
             following.append(stop)
-        successors.append(tuple(dict.fromkeys(number.get(f, len(starts)) for f in following)))
-    return _checked(nodes, starts, successors)
-
-
-def _checked(nodes: Sequence[Instruction | None], starts: list[int], successors: list[tuple[int, ...]]) -> list[Block]:
+        successors.append(tuple(dict.fromkeys(number[f] for f in following)))
     predecessors: list[list[int]] = [[] for _ in starts]
-    for n, following in enumerate(successors):
-        for f in following:
-            if f < len(starts):
-                predecessors[f].append(n)
-    found = [
-        Block(start, stop, tuple(f for f in following if f < len(starts)), tuple(before))
-        for start, stop, following, before in zip(
-            starts, [*starts[1:], len(nodes)], successors, predecessors, strict=True
-        )
+    for n, numbers in enumerate(successors):
+        for f in numbers:
+            predecessors[f].append(n)
+    return [
+        Block(start, stop, after, tuple(before))
+        for (start, stop), after, before in zip(pairwise(starts), successors, predecessors, strict=False)
     ]
-    for n in reverse_postorder(found):
-        if len(starts) in successors[n]:
-            last = next((node for node in reversed(nodes) if node is not None), None)
-            raise BuildError(
-                "no-end", "the program runs past its last instruction", where=last.where if last else None,
-                fix="end it with s_endpgm",
-            )  # fmt: skip
-    return found
-
-
 def reverse_postorder(graph: Sequence[Block]) -> list[int]:
     """Blocks reached from the first one, each before its successors except along back edges."""
     if not graph:

@@ -59,6 +59,13 @@ class WaitFor:
 
 
 @dataclass(frozen=True, slots=True)
+class BarriersApart:
+    """From here on some waves run ``count`` barriers behind others: so many more barriers must separate LDS accesses."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Line:
     """One instruction of a program, the phase of the schedule it belongs to, and the LDS tiles it touches by name.
 
@@ -73,7 +80,7 @@ class Line:
     unchecked: bool = False
 
 
-Item = Line | LabelMark | Remark | WaitFor
+Item = Line | LabelMark | Remark | WaitFor | BarriersApart
 
 
 def user_line() -> str | None:
@@ -98,8 +105,6 @@ class Program:
 
     def __init__(self, arch: str) -> None:
         self.arch = arch
-        self.barriers_apart = 0
-        """How many barriers some waves run behind others (1 in ping-pong): so many more barriers must separate LDS accesses."""
         self.items: list[Item] = []
         self.phase: str | None = None
         self.where: str | None = None
@@ -190,7 +195,7 @@ class Program:
     def with_items(self, items: list[Item]) -> Program:
         """The same program with other items (a pass's result)."""
         result = Program(self.arch)
-        result.items, result._labels, result.barriers_apart = items, self._labels, self.barriers_apart
+        result.items, result._labels = items, self._labels
         return result
 
     def assembly(self) -> tuple[list[str], list[str]]:

@@ -25,31 +25,37 @@ class TileState:
 
     copies: frozenset[tuple[int, int]] = frozenset()
     reads: frozenset[tuple[int, int]] = frozenset()
+    barriers: int = 1
+    """How many barriers after an access prove that every wave has done it: 2 where some waves are one barrier behind."""
 
     def join(self, other: TileState) -> TileState:
-        return TileState(self.copies | other.copies, self.reads | other.reads)
+        barriers = max(self.barriers, other.barriers)
+        return TileState(self.copies | other.copies, self.reads | other.reads, barriers)
 
 
 class TileRules:
-    """The rules for a program in which ``barriers`` barriers after an access prove that every wave has done it.
+    """The rules of one program; ``in_flight(i)`` tells whether what item ``i`` started may still be under way."""
 
-    That is 1 where all waves are at the same barrier at the same time, 2 where some are one barrier behind.
-    ``in_flight(i)`` tells whether what item ``i`` started may still be under way.
-    """
+    def __init__(self, lines: Mapping[int, Line]) -> None:
+        self.lines = lines
 
-    def __init__(self, lines: Mapping[int, Line], barriers: int) -> None:
-        self.lines, self.barriers = lines, barriers
+    @staticmethod
+    def apart(state: TileState, count: int) -> TileState:
+        """The state once some waves run ``count`` barriers behind the others."""
+        most = count + 1
+        copies, reads = (frozenset((i, min(n, most)) for i, n in part) for part in (state.copies, state.reads))
+        return TileState(copies, reads, most)
 
     def after(self, i: int, state: TileState, in_flight: Callable[[int], bool]) -> TileState:
         """The state after item ``i``."""
         line = self.lines[i]
         if line.instruction.definition.has("barrier"):
-            return TileState(self._past_barrier(state.copies, in_flight), self._past_barrier(state.reads, in_flight))
+            copies, reads = (self._past_barrier(part, in_flight) for part in (state.copies, state.reads))
+            return TileState(copies, reads, state.barriers)
         if line.lds_writes or line.lds_reads:
-            access = {(i, self.barriers)}
-            return TileState(
-                state.copies | (access if line.lds_writes else set()), state.reads | (access if line.lds_reads else set())
-            )
+            access = {(i, state.barriers)}
+            copies = state.copies | (access if line.lds_writes else set())
+            return TileState(copies, state.reads | (access if line.lds_reads else set()), state.barriers)
         return state
 
     @staticmethod

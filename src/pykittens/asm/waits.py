@@ -15,7 +15,7 @@ from pykittens.isa.instruction import Instruction
 
 from .control_flow import forward, jumps
 from .pending import Pending, accesses
-from .program import Item, Line, Program, Remark, WaitFor
+from .program import BarriersApart, Item, Line, Program, Remark, WaitFor
 from .tile_rules import TileRules, TileState
 
 _WAIT = DEFINITIONS["s_waitcnt"]
@@ -23,7 +23,7 @@ _NAMES_SHOWN = 3
 
 
 def insert(program: Program) -> Program:
-    """The program with every wait that it needs, and no `WaitFor`.
+    """The program with every wait that it needs, and neither `WaitFor` nor `BarriersApart`.
 
     Raises BuildError where LDS tiles are read or overwritten too early (see tile_rules.py), and what
     `Program.control_flow` raises.
@@ -55,7 +55,7 @@ class _Waits:
         self.items = program.items
         self.graph = program.control_flow()
         self.lines = {i: item for i, item in enumerate(self.items) if isinstance(item, Line)}
-        self.rules = TileRules(self.lines, program.barriers_apart + 1)
+        self.rules = TileRules(self.lines)
         self.counters = {i: accesses(line.instruction) for i, line in self.lines.items()}
         self.written = {i: mask_of(writes(line.instruction)) for i, line in self.lines.items()}
         self.touched = {i: self.written[i] | mask_of(reads(line.instruction)) for i, line in self.lines.items()}
@@ -79,6 +79,9 @@ class _Waits:
             item = self.items[i]
             if i == end:
                 self._wait(early, pending, item, out)
+            if isinstance(item, BarriersApart):
+                tiles = self.rules.apart(tiles, item.count)
+                continue
             if isinstance(item, WaitFor):
                 loads = self._loading(mask_of(item.registers), pending)
                 copies = {c for c in pending.items() if set(item.tiles) & set(self.lines[c].lds_writes)}

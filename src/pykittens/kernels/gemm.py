@@ -2,71 +2,88 @@
 
 from __future__ import annotations
 
-from pykittens.schedule import grid
+from pykittens.schedule import PingPong, grid
 from pykittens.tile import (
-    barrier, cdiv, f32, gl, kernel, load, loop, minimum, mma_AB, mma_ABt, require_equal, rt, select, st, store, wait_for,
-    wave, when, zero,
+    barrier, cdiv, current, f32, gl, kernel, load, loop, minimum, mma_AB, mma_ABt, require_equal, rt, select, st, store,
+    wait_for, wave, when, zero,
 )  # fmt: skip
-from pykittens.tile.trace import current
 
 K_TILE = 64
 
 
-def _waves(arch: str) -> tuple[int, int]:
-    """gfx942's 64 KiB of LDS hold two stages of 128 x 128 tiles, gfx950's 160 KiB two of 256 x 256."""
-    return (2, 2) if arch == "gfx942" else (2, 4)
-
-
-@kernel(waves=_waves)
+@kernel(waves=(2, 4))
 def gemm(
-    A: gl("dtype"), B: gl("dtype"), C: gl("out"), *, dtype="bf16", out="bf16", layout="ABt", order=grid.row_major  # noqa: F821
+    A: gl("dtype"), B: gl("dtype"), C: gl("out"), *, dtype="bf16", out="bf16", layout="ABt", order=grid.row_major
 ):  # fmt: skip
-    """C[M, N] = A[M, K] B[N, K]ᵀ (layout "ABt") or A[M, K] B[K, N] ("AB"); two LDS stages, each wave 128 x 64 (64 x 64)."""
+    """C[M, N] = A[M, K] B[N, K]ᵀ (layout "ABt") or A[M, K] B[K, N] ("AB"): 8 waves in ping-pong (paper, Fig. 22)."""
     transposed = layout == "ABt"
-    wave_rows, wave_cols = current().waves
-    rows, cols = (64, 64) if current().arch == "gfx942" else (128, 64)
-    m_tile, n_tile = rows * wave_rows, cols * wave_cols
+    # Two K-tiles of both operands fill LDS: 128 KiB of gfx950's 160 KiB with 256 x 256 tiles, gfx942's 64 KiB with 128 x 128.
+    half = 128 if current().arch == "gfx950" else 64
+    rows, cols = half // 2, half // 4
     require_equal(C.rows, A.rows, "C and A must have the same M (rows)")
     require_equal(C.cols, B.rows if transposed else B.cols, "C and B must have the same N")
     require_equal(A.cols, B.cols if transposed else B.rows, "A and B must have the same K")
 
-    As = st(dtype, m_tile, K_TILE, copies=2)
-    Bs = st(dtype, n_tile, K_TILE, copies=2) if transposed else st(dtype, K_TILE, n_tile, copies=2)
-    a = rt(dtype, rows, 32)
-    b = rt(dtype, cols, 32) if transposed else rt(dtype, 32, cols, "col")
-    c = rt(f32, rows, cols, file="agpr")
-    row, col = order(cdiv(C.rows, m_tile), cdiv(C.cols, n_tile))
-
-    def copy(t, stage, a_edges, b_edges):
-        load(As[stage], A.tile(row, t), edges=a_edges)
-        load(Bs[stage], B.tile(col, t) if transposed else B.tile(t, col), edges=b_edges)
-
-    def math(stage):
-        for k in range(0, K_TILE, 32):
-            load(a, As[stage].subtile(rows, 32, wave.row, k // 32))
-            if transposed:
-                load(b, Bs[stage].subtile(cols, 32, wave.col, k // 32))
-                mma_ABt(c, a, b)
-            else:
-                load(b, Bs[stage].subtile(32, cols, k // 32, wave.col))
-                mma_AB(c, a, b)
-
+    As = st(dtype, half, K_TILE, copies=(2, 2))  # [K-tile % 2, half of the workgroup's rows]
+    Bs = st(dtype, half, K_TILE, copies=(2, 2)) if transposed else st(dtype, K_TILE, half, copies=(2, 2))
+    a = rt(dtype, rows, K_TILE)
+    b = rt(dtype, cols, K_TILE, copies=2) if transposed else rt(dtype, K_TILE, cols, "col", copies=2)
+    c = rt(f32, rows, cols, copies=(2, 2), file="agpr")
+    row, col = order(cdiv(C.rows, 2 * half), cdiv(C.cols, 2 * half))
     # Tiles that lie whole in K are copied 16 bytes a lane; the last part of K, and rows off 4-byte alignment, by element.
-    edges = ("inside", "inside" if transposed else "any")
     whole = select(A.aligned(4) & B.aligned(4), A.cols // K_TILE, 0)
-    zero(c)
-    with when(0 < whole):
-        copy(0, 0, *edges)
-    for t in loop(whole, unroll=2):
-        wait_for(As[t % 2], Bs[t % 2])
+    edges = {"A": "inside", "B": "inside" if transposed else "any"}
+
+    def copy_a(t, h, tile=None):
+        return load(As[t % 2, h], A.tile(2 * row + h, minimum(t, whole - 1)), edges=edges["A"])
+
+    def copy_b(t, h):
+        k = minimum(t, whole - 1)
+        return load(Bs[t % 2, h], B.tile(2 * col + h, k) if transposed else B.tile(k, 2 * col + h), edges=edges["B"])
+
+    def read_a(t, h):
+        return load(a, As[t % 2, h].subtile(rows, K_TILE, wave.row, 0))
+
+    def read_b(t, h):
+        view = Bs[t % 2, h].subtile(cols, K_TILE, wave.col, 0) if transposed else Bs[t % 2, h].subtile(K_TILE, cols, 0, wave.col)
+        return load(b[h], view)
+
+    def math(i, j):
+        return (mma_ABt if transposed else mma_AB)(c[i, j], a, b[j])
+
+    def tiles(stage):
+        return As[stage, 0], As[stage, 1], Bs[stage, 0], Bs[stage, 1]
+
+    for part in c:
+        zero(part)
+    with when(whole > 0):
+        turns = PingPong(late=wave.row)
+        for h in range(2):
+            copy_b(0, h), copy_a(0, h)
+        turns.begin()
+        wait_for(*tiles(0))
         barrier()
-        copy(minimum(t + 1, whole - 1), (t + 1) % 2, *edges)
-        math(t % 2)
+        copy_b(1, 0), copy_a(1, 0), copy_b(1, 1)
+        barrier()
+        for t in loop(whole, unroll=2):  # one phase a line: LDS reads | next copy | MFMA cluster
+            turns.phase("00", read_b(t, 0), read_a(t, 0), copy_a(t + 1, 1), math(0, 0), wait=(b[0],))
+            turns.phase("01", read_b(t, 1), copy_b(t + 2, 0), math(0, 1))
+            turns.phase("10", read_a(t, 1), copy_a(t + 2, 0), math(1, 0))
+            turns.phase("11", copy_b(t + 2, 1), math(1, 1), wait=tiles((t + 1) % 2))
+        turns.end()
     for t in loop(whole, cdiv(A.cols, K_TILE)):
-        wait_for(As[0], Bs[0])
+        wait_for(*tiles(0))
         barrier()
-        copy(t, 0, "zero", "zero")
-        wait_for(As[0], Bs[0])
+        for h in range(2):
+            load(As[0, h], A.tile(2 * row + h, t), edges="zero")
+            load(Bs[0, h], B.tile(2 * col + h, t) if transposed else B.tile(t, 2 * col + h), edges="zero")
+        wait_for(*tiles(0))
         barrier()
-        math(0)
-    store(C.tile(row * wave_rows + wave.row, col * wave_cols + wave.col), c)
+        for i in range(2):
+            read_a(0, i)
+            for j in range(2):
+                read_b(0, j)
+                math(i, j)
+    for i in range(2):
+        for j in range(2):
+            store(C.tile((2 * row + i) * 2 + wave.row, (2 * col + j) * 4 + wave.col), c[i, j])

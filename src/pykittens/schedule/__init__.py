@@ -1,7 +1,8 @@
-"""When things happen, and where a workgroup goes: grid orders and schedules."""
+"""When things happen, and where a workgroup goes: schedules and grid orders."""
 
 from __future__ import annotations
 
 from . import grid
+from .ping_pong import PingPong
 
-__all__ = ["grid"]
+__all__ = ["PingPong", "grid"]

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from pykittens.asm.program import Item, Program
+from pykittens.asm.program import BarriersApart, Item, Program, WaitFor
 from pykittens.errors import BuildError
 from pykittens.isa.registers import Reg
 
@@ -49,6 +49,15 @@ class Lowering:
     def ins(self, name: str, *operands: object, **modifiers: Any) -> None:
         """Append one instruction to the current scope."""
         self.program.emit(name, *operands, **modifiers)
+
+    def wait_for(self, tiles: tuple[str, ...], registers: tuple[Reg, ...]) -> None:
+        """From here on this wave's copies into these shared tiles and its loads into these registers have landed."""
+        where, phase = self.program.where, self.program.phase
+        self.program.items.append(WaitFor(tiles, where=where, phase=phase, registers=registers))
+
+    def barriers_apart(self, count: int) -> None:
+        """From here on some waves run ``count`` barriers behind the others."""
+        self.program.items.append(BarriersApart(count))
 
     def comment(self, words: str) -> None:
         self.program.comment(words)

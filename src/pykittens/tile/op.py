@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from .trace import current
+from .trace import OpCall, current
 
 if TYPE_CHECKING:
     from .lowering import Lowering
@@ -29,11 +29,13 @@ class Op:
     """One verb of the tile language. Subclasses are stateless; arguments come with each call."""
 
     name: ClassVar[str]
+    computes: ClassVar[bool] = False
+    """Whether the op belongs to a schedule's compute part, not to its memory part."""
 
-    def __call__(self, *args: Any, **options: Any) -> None:
-        """Check the arguments and record the op in the kernel being traced."""
+    def __call__(self, *args: Any, **options: Any) -> OpCall:
+        """Check the arguments and record the op in the kernel being traced; schedules take the record as the op."""
         self.check(*args, **options)
-        current().record(self, args, options)
+        return current().record(self, args, options)
 
     def check(self, *args: Any, **options: Any) -> None:
         """Raise `BuildError` for arguments that this op does not take."""

@@ -86,10 +86,27 @@ class Trace:
     def wave_count(self) -> int:
         return self.waves[0] * self.waves[1]
 
-    def record(self, op: Op, args: tuple[Any, ...], options: dict[str, Any]) -> None:
-        self.stack[-1].append(OpCall(op, args, options, user_line(), self.phase))
+    def record(self, op: Op, args: tuple[Any, ...], options: dict[str, Any]) -> OpCall:
+        call = OpCall(op, args, options, user_line(), self.phase)
+        self.stack[-1].append(call)
         if self.frame is None:
             self.frame = _frame_of(self.code)
+        return call
+
+    def take_back(self, calls: list[OpCall]) -> None:
+        """Remove ops that were recorded last, so that a schedule can place them."""
+        body = self.stack[-1]
+        if [id(c) for c in body[len(body) - len(calls) :]] != [id(c) for c in calls]:
+            raise BuildError(
+                "phase-ops", "a phase takes the ops that are written in its call, in order", where=user_line(),
+                fix="call the ops as arguments of the phase",
+            )  # fmt: skip
+        del body[len(body) - len(calls) :]
+
+    def place(self, call: OpCall) -> None:
+        """Record an op that was taken back."""
+        call.phase = self.phase
+        self.stack[-1].append(call)
 
 
 def _frame_of(code: CodeType | None) -> FrameType | None:

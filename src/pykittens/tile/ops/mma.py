@@ -39,6 +39,8 @@ def matrix_instruction(m: int, n: int, k: int, dtype: str, arch: str) -> str:
 class Mma(Op):
     """``op(c, a, b)``: c f32; a M x K in row layout; b N x K in row layout (ABt) or K x N in column layout (AB), 16-bit floats."""
 
+    computes = True
+
     def __init__(self, name: str, b_layout: str) -> None:
         self.name = name  # type: ignore[misc]
         self.b_layout = b_layout

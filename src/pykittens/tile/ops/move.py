@@ -8,13 +8,14 @@ from pykittens.asm.program import user_line
 from pykittens.errors import BuildError
 
 from ..tiles import GlobalTile, SharedView, rt, st
+from ..trace import OpCall
 from .global_to_shared import global_to_shared
 from .register_to_global import register_to_global
 from .register_to_shared import register_to_shared
 from .shared_to_register import shared_to_register
 
 
-def load(destination: st | rt, source: GlobalTile | st | SharedView, **options: Any) -> None:
+def load(destination: st | rt, source: GlobalTile | st | SharedView, **options: Any) -> OpCall:
     """``load(st, gl.tile(i, j))`` copies a window of a tensor into LDS; ``load(rt, st)`` reads LDS into registers.
 
     From global memory, ``edges`` says what elements beyond the tensor's columns become: ``"zero"`` (default; any
@@ -22,28 +23,26 @@ def load(destination: st | rt, source: GlobalTile | st | SharedView, **options: 
     caller knows that all columns exist; likewise direct). Rows beyond the tensor are always 0.
     """
     if isinstance(destination, st) and isinstance(source, GlobalTile):
-        global_to_shared(destination, source, **options)
-    elif isinstance(destination, rt) and isinstance(source, (st, SharedView)):
-        shared_to_register(destination, source.whole if isinstance(source, st) else source, **options)
-    else:
-        raise BuildError(
-            "load-places", f"load has no path from {type(source).__name__} to {type(destination).__name__}",
-            where=user_line(), fix="load(st, gl.tile(...)) or load(rt, st)",
-        )  # fmt: skip
+        return global_to_shared(destination, source, **options)
+    if isinstance(destination, rt) and isinstance(source, (st, SharedView)):
+        return shared_to_register(destination, source.whole if isinstance(source, st) else source, **options)
+    raise BuildError(
+        "load-places", f"load has no path from {type(source).__name__} to {type(destination).__name__}",
+        where=user_line(), fix="load(st, gl.tile(...)) or load(rt, st)",
+    )  # fmt: skip
 
 
-def store(destination: GlobalTile | st | SharedView, source: rt, **options: Any) -> None:
+def store(destination: GlobalTile | st | SharedView, source: rt, **options: Any) -> OpCall:
     """``store(gl.tile(i, j), rt)`` writes a register tile, rounded to the tensor's dtype, where the tensor exists.
 
     ``store(st, rt)`` writes one of the shared tile's own dtype to LDS.
     """
     if isinstance(destination, GlobalTile) and isinstance(source, rt):
-        register_to_global(destination, source, **options)
-    elif isinstance(destination, (st, SharedView)) and isinstance(source, rt):
+        return register_to_global(destination, source, **options)
+    if isinstance(destination, (st, SharedView)) and isinstance(source, rt):
         view = destination.whole if isinstance(destination, st) else destination
-        register_to_shared(view, source, **options)
-    else:
-        raise BuildError(
-            "store-places", f"store has no path from {type(source).__name__} to {type(destination).__name__}",
-            where=user_line(), fix="store(gl.tile(...), rt) or store(st, rt)",
-        )  # fmt: skip
+        return register_to_shared(view, source, **options)
+    raise BuildError(
+        "store-places", f"store has no path from {type(source).__name__} to {type(destination).__name__}",
+        where=user_line(), fix="store(gl.tile(...), rt) or store(st, rt)",
+    )  # fmt: skip
