@@ -122,7 +122,9 @@ def main() -> int:
     objdump = _find_objdump(arguments.objdump)
     paths = sorted(arguments.directory.rglob("*.co"))
     if objdump is None or not paths:
-        print("skipped: " + ("no llvm-objdump on this machine" if objdump is None else f"no .co in {arguments.directory}"))
+        print(
+            "skipped: " + ("no llvm-objdump on this machine" if objdump is None else f"no .co in {arguments.directory}")
+        )
         return 0
     tally = _Tally()
     seen: set[tuple[str, bytes]] = set()
@@ -145,7 +147,9 @@ def main() -> int:
 def _report(tally: _Tally, objdump: str) -> int:
     count = sum(tally.instructions.values())
     per_instruction = 1e6 * tally.seconds / max(count, 1)
-    print(f"\n{tally.files} files, {tally.distinct} with distinct code, {count} instructions {dict(tally.instructions)}")
+    print(
+        f"\n{tally.files} files, {tally.distinct} with distinct code, {count} instructions {dict(tally.instructions)}"
+    )
     print(f"{tally.illegal} not decoded, {tally.different} texts differ from {Path(objdump).name}'s")
     print(f"decoding took {tally.seconds:.1f} s, {per_instruction:.2f} us an instruction (measured)")
     for difference in tally.differences[:20]:
