@@ -101,9 +101,8 @@ class Piece:
     def split(self, base: int) -> tuple[Int, int]:
         """(run-time part of the address, build-time part for the instruction's offset) of a tile at byte ``base``."""
         address = self.address + base
-        constant = constant_part(address)
-        if not 0 <= constant < OFFSET_LIMIT:
-            constant = 0
+        # What the offset's 16 bits do not hold goes into the address, which other pieces can then share.
+        constant = constant_part(address) % OFFSET_LIMIT
         return address - constant, constant
 
     def lanes(self) -> np.ndarray:
