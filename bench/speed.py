@@ -15,6 +15,7 @@ import platform
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,12 @@ def compile_times() -> list[dict[str, Any]]:
     """Python to code object, imports done."""
     gemm, compile = pk.kernels.gemm, pk.compile
     return [
-        {"section": "compile", "kernel": "gemm", "arch": arch, "seconds": best_of(REPEATS, lambda: compile(gemm, arch))}
+        {
+            "section": "compile",
+            "kernel": "gemm",
+            "arch": arch,
+            "seconds": best_of(REPEATS, partial(compile, gemm, arch)),
+        }
         for arch in ARCHS
     ]
 
@@ -64,7 +70,7 @@ def gemm_speed(size: int, repeats: int) -> list[dict[str, Any]]:
         start = time.perf_counter()
         run = exe(*tensors.values())
         first = time.perf_counter() - start
-        rate = operations / best_of(repeats, lambda: exe(*tensors.values())) / 1e9
+        rate = operations / best_of(repeats, partial(exe, *tensors.values())) / 1e9
         rows.append({
             "section": "gemm", "kernel": "gemm", "arch": arch, "shape": [size] * 3, **OPTIONS, "gflops": rate,
             "numpy_f32_gflops": numpy_rate, "ratio": rate / numpy_rate, "first_run_seconds": first,
