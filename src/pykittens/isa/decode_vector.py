@@ -28,6 +28,7 @@ from .vector_modifiers import (
     has_omod,
     has_op_sel,
     is_vop3b,
+    op_sel_entries,
     takes_neg,
 )
 
@@ -137,6 +138,18 @@ def _read_bitop3(bits: int, out: dict[str, object]) -> None:
         out["bitop3"] = table
 
 
+def _op_sel(definition: Definition, low: int) -> ReadModifier:
+    """Four bits, of which those of absent sources count as 0."""
+    used = op_sel_entries(definition)
+
+    def read(bits: int, out: dict[str, object]) -> None:
+        value = tuple([(bits >> low + i) & 1 if i in used else 0 for i in range(4)])
+        if any(value):
+            out["op_sel"] = value
+
+    return read
+
+
 def _vop3_source(definition: Definition, operand: Operand, place: tuple[int, int]) -> Read:
     if operand.mask:
         return from_table(place, scalar_registers(operand.dwords) + (None,) * 384)
@@ -198,7 +211,7 @@ def _vop3_modifiers(definition: Definition, fmt: Format) -> tuple[list[ReadModif
     else:
         unused.append("clamp")
     if has_op_sel(definition):
-        modifiers.append(per_source("op_sel", bits_of(fmt.fields["op_sel"]), (0, 0, 0, 0)))
+        modifiers.append(_op_sel(definition, fmt.fields["op_sel"][0]))
     return modifiers, zero | mask_of(fmt, *(name for name in unused if name in fmt.fields))
 
 

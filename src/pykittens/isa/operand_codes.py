@@ -21,6 +21,7 @@ LITERAL_FOLLOWS = Const(0, "literal")
 """Stands in a table of sources for "the next dword"."""
 
 _LDS_DIRECT = 254
+"""A source of older chips, which these do not have (llvm)."""
 
 
 def f32_bits(value: float) -> int:
@@ -64,7 +65,7 @@ def vector_register(code: int, dwords: int = 1, file: str = "v", aligned: bool =
 def _source(code: int, dwords: int) -> Operands:
     if code < 128:
         return scalar_register(code, dwords)
-    if code in NAMED_SOURCES:
+    if code in NAMED_SOURCES and code != _LDS_DIRECT:
         return Special(code)
     if code == LITERAL:
         return LITERAL_FOLLOWS
@@ -75,14 +76,14 @@ def _source(code: int, dwords: int) -> Operands:
 
 @cache
 def sources(dwords: int) -> tuple[Operands, ...]:
-    """What each value 0..511 of a 9-bit source field (or 0..255 of an 8-bit one) means for an operand of this width."""
+    """What each value 0..511 of a 9-bit source field means for an operand of this width."""
     return tuple(_source(code, dwords) for code in range(512))
 
 
 @cache
 def scalar_sources(dwords: int) -> tuple[Operands, ...]:
-    """The same for scalar instructions, which have no vector registers and no LDS source."""
-    return tuple(None if code == _LDS_DIRECT else _source(code, dwords) for code in range(256))
+    """The same for an 8-bit field: all but the vector registers."""
+    return sources(dwords)[:256]
 
 
 @cache
