@@ -45,8 +45,8 @@ class Device:
     """A virtual GPU of one chip, with memory of its own. Several devices, and launches on several threads, are fine.
 
     arch: ``"gfx942"`` or ``"gfx950"``; InputError for another. overread: bytes before and behind each buffer that loads
-    may touch and find `memory.STRAY`; some kernels fetch a tile too many, which real allocations forgive. Stores there, and by
-    default loads too, are faults.
+    may touch and find `memory.STRAY`; some kernels fetch a tile too many, which real allocations forgive. Stores
+    there, and by default loads too, are faults.
     """
 
     def __init__(self, arch: str, overread: int = 0) -> None:

@@ -3,8 +3,8 @@
 The file has ``arch``, ``symbol``, ``grid_workgroups``, ``block``, ``kernarg_size``, ``kernarg_pointers`` (``offset`` in
 the kernarg, ``buffer``; null is address 0), ``buffers`` (``name file dtype shape``) and, if need be, ``lds`` and
 ``expected``: ``buffer file dtype shape kind`` and one of ``exact``, ``ulp`` or ``atol`` and ``rtol``; ``mean_atol``
-bounds the mean error. ``kernarg.bin`` holds the kernarg. ``kind`` is what the buffer holds: a dtype, or one with ``bits``
-behind it (``bf16bits``) where units in the last place count.
+bounds the mean error. ``kernarg.bin`` holds the kernarg. ``kind`` is what the buffer holds: a dtype, or one with
+``bits`` behind it (``bf16bits``) where units in the last place count.
 """
 
 from __future__ import annotations

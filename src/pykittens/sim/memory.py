@@ -28,7 +28,7 @@ _PAGE = 4096
 POISON = 0xFF
 """Every byte that a program has not written, in registers and LDS: NaN in all float types, -1, a wild address."""
 STRAY = 0x3F
-"""Every byte beside buffers, where that may be loaded: about 0.75 as bf16 and f32, an ordinary number in other types too.
+"""Every byte beside buffers, where that may be loaded: 0.75 as bf16 and f32, an ordinary number in other types too.
 What a kernel fetches there and multiplies by zero must not be NaN."""
 _READ_ONLY = 1
 

@@ -26,6 +26,7 @@ from pykittens.sim.landing import wrapper
 from pykittens.sim.mode import GPR_IDX_EN, VSKIP, Mode
 from pykittens.sim.native_build import symbol
 from pykittens.sim.native_types import OP_BYTES, Code
+from pykittens.sim.nearest_form import nearest_form
 
 _OPERATION = np.dtype([("handler", "<u8"), ("f", "<u4", 14)])
 _VECTOR_UNITS = frozenset((Unit.VALU, Unit.TRANS, Unit.MFMA, Unit.LDS, Unit.VMEM))
@@ -213,6 +214,12 @@ class Program:
                 bounds[i] = around._replace(fields=(*split(inner.ctypes.data + i * OP_BYTES), *around.fields))
         return _array(bounds)
 
+    def _nearest(self, slot: Instruction) -> str:
+        if slot.definition.has("illegal"):
+            start = slot.pc - self.base
+            return nearest_form(int.from_bytes(self.code[start : start + 4], "little"), self.arch)
+        return f"{slot.name} has no meaning here"
+
     def _known_index(self, pc: int) -> int:
         offset = pc - self.base
         if not 0 <= offset < len(self.code) or offset % 4:
@@ -240,7 +247,7 @@ class Program:
         try:
             binder = _binder(slot)
             if binder is None:
-                raise BadOperand("this is no instruction of the chip")
+                raise BadOperand(f"this is no instruction: {self._nearest(slot)}")
             return binder(slot, context)
         except (BadOperand, Unsupported) as problem:
             self._problems[index] = problem.what if isinstance(problem, Unsupported) else str(problem)

@@ -52,17 +52,11 @@ INLINE uint32_t add_bf16(uint32_t a, uint32_t b) {
   return (sum + 0x7FFF + (sum >> 16 & 1)) >> 16;
 }
 
-/* minNum and maxNum: a NaN loses against a number, and -0 is below +0. */
-INLINE uint64_t extreme(uint32_t bits, uint64_t old, uint64_t value, int want_larger) {
-  uint64_t sign = 1ull << (bits - 1), infinity = bits == 64 ? 0x7FF0000000000000ull : 0x7F800000;
-  if ((value & ~sign) > infinity) return old;
-  if ((old & ~sign) > infinity) return value;
-  uint64_t ordered_old = old & sign ? ~old : old | sign, ordered_value = value & sign ? ~value : value | sign;
-  if (bits == 32) ordered_old &= 0xFFFFFFFF, ordered_value &= 0xFFFFFFFF;
-  return (ordered_value > ordered_old) == want_larger ? value : old;
+INLINE int float_below(uint32_t bits, uint64_t a, uint64_t b) {
+  return bits == 64 ? as_f64(a) < as_f64(b) : as_f32((uint32_t)a) < as_f32((uint32_t)b);
 }
 
-INLINE int equal_floats(uint32_t bits, uint64_t a, uint64_t b) {
+INLINE int float_equal(uint32_t bits, uint64_t a, uint64_t b) {
   return bits == 64 ? as_f64(a) == as_f64(b) : as_f32((uint32_t)a) == as_f32((uint32_t)b);
 }
 
@@ -92,9 +86,9 @@ uint64_t atomic_result(uint32_t operation, uint32_t bits, uint64_t old, uint64_t
       return high << 32 | low;
     }
     case FLOAT_ADD: return bits == 64 ? add_f64(old, value) : add_f32((uint32_t)old, (uint32_t)value);
-    case FLOAT_MIN: return extreme(bits, old, value, 0);
-    case FLOAT_MAX: return extreme(bits, old, value, 1);
-    case FLOAT_CMPSWAP: return equal_floats(bits, old, second) ? value : old;
+    case FLOAT_MIN: return float_below(bits, value, old) ? value : old;
+    case FLOAT_MAX: return float_below(bits, old, value) ? value : old;
+    case FLOAT_CMPSWAP: return float_equal(bits, old, second) ? value : old;
     case ADD_F16:
       return add_f16(old & 0xFFFF, value & 0xFFFF) | (uint64_t)add_f16(old >> 16 & 0xFFFF, value >> 16 & 0xFFFF) << 16;
     default: /* ADD_BF16 */

@@ -90,7 +90,8 @@ INLINE void commit(Wave *w, uint32_t row, Rows data, int dwords, uint32_t bits) 
   }
 }
 
-/* Stores `dwords` registers from `row` on, every lane at its place (inactive lanes have a sink). */
+/* Stores `dwords` registers from `row` on, every lane at its place (inactive lanes have a sink).
+ * Where places overlap, the highest lane wins. */
 INLINE void scatter(Wave *w, Places p, uint32_t row, int dwords) {
   if (dwords == 1) {
     for (uint32_t lane = 0; lane < LANES; lane++) *(u32_any *)place(p, lane) = w->vgpr[row][lane];
@@ -99,18 +100,16 @@ INLINE void scatter(Wave *w, Places p, uint32_t row, int dwords) {
       u32x16 x = ((row_part *)w->vgpr[row])[q], y = ((row_part *)w->vgpr[row + 1])[q];
       u64x8 a = (u64x8)__builtin_shufflevector(x, y, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
       u64x8 b = (u64x8)__builtin_shufflevector(x, y, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
-      for (uint32_t i = 0; i < 8; i++) {
-        *(u64_any *)place(p, 16 * q + i) = a[i];
-        *(u64_any *)place(p, 16 * q + 8 + i) = b[i];
-      }
+      for (uint32_t i = 0; i < 8; i++) *(u64_any *)place(p, 16 * q + i) = a[i];
+      for (uint32_t i = 0; i < 8; i++) *(u64_any *)place(p, 16 * q + 8 + i) = b[i];
     }
   } else {
     for (uint32_t q = 0; q < QUARTERS; q++) {
       u32x16 z[4] = {};
       for (uint32_t d = 0; d < (uint32_t)dwords; d++) z[d] = ((row_part *)w->vgpr[row + d])[q];
       transpose4(z);
-      for (uint32_t j = 0; j < 4; j++)
-        for (uint32_t i = 0; i < 4; i++) {
+      for (uint32_t i = 0; i < 4; i++)
+        for (uint32_t j = 0; j < 4; j++) {
           uint8_t *at = place(p, 16 * q + 4 * i + j);
           if (dwords == 4) {
             *(u32x4_any *)at = (u32x4){z[j][4 * i], z[j][4 * i + 1], z[j][4 * i + 2], z[j][4 * i + 3]};
