@@ -49,6 +49,8 @@ class PingPong:
             if wait:
                 wait_for(*wait)
             barrier()
+            # One wait for all reads of this part: each s_waitcnt among the MFMAs would take an issue slot of its own.
+            wait_for(*(tile for call in calls for tile in call.written if isinstance(tile, rt) and not call.op.computes))
             priority(COMPUTE_PRIORITY)
             for call in calls:
                 if call.op.computes:

@@ -140,7 +140,7 @@ def _best_simple(problem: Problem) -> tuple[Term, ...]:
 
 
 def _search(problem: Problem) -> tuple[Masks | None, int]:
-    """(a conflict-free swizzle of the whole family or None, choices tried): all choices that can still succeed are tried.
+    """(a conflict-free swizzle of the whole family or None, choices tried): all that can still succeed are tried.
 
     A row of M is chosen for each bit that may change, the highest first. Bank bits that all demands share need not be
     read: adding such a bit, itself unchanged, to another bank bit leaves their span, and so every rank, as it was.

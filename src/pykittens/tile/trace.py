@@ -32,6 +32,11 @@ class OpCall:
     where: str | None
     phase: str | None = None
 
+    @property
+    def written(self) -> list[Any]:
+        """The tiles that the op writes."""
+        return self.op.touches(*self.args, **self.options).writes
+
 
 @dataclass
 class Loop:
