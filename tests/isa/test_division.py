@@ -1,4 +1,4 @@
-"""Divisions as compilers write them, from div_scale, an estimate, fused steps, div_fmas and div_fixup: correctly rounded."""
+"""Divisions as compilers write them, of scale, estimate, fused steps, last step and fixup, are correctly rounded."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from .define import define
 from .dot_products import dot, dot_float, dot_pairs
 from .float_functions import max_number, maximum3, min_number, minimum3
 from .integer_functions import saturating
-from .types import i16, u16
+from .types import f16, i16, u16
 from .value import Value, concat
 
 # -- 16-bit integers -----------------------------------------------------------------------------------------------
@@ -63,8 +63,10 @@ define("VOP3P", 51, "v_pk_mov_b32", "b64 = 2b32, 2b32, op_sel", _move_pair, clam
 
 # -- mixed f16 and f32 ---------------------------------------------------------------------------------------------
 define("VOP3P", 32, "v_fma_mix_f32", "f32 = f32, f32, f32", lambda a, b, c: a.fma(b, c), flags="mix")
-define("VOP3P", 33, "v_fma_mixlo_f16", "f16 = f32, f32, f32", lambda a, b, c: a.fma(b, c), flags="mix keeps_high")
-define("VOP3P", 34, "v_fma_mixhi_f16", "f16 = f32, f32, f32", lambda a, b, c: a.fma(b, c), flags="mix hi_half")
+define(
+    "VOP3P", 33, "v_fma_mixlo_f16", "f16 = f32, f32, f32", lambda a, b, c: a.fma(b, c).to(f16), flags="mix keeps_high"
+)
+define("VOP3P", 34, "v_fma_mixhi_f16", "f16 = f32, f32, f32", lambda a, b, c: a.fma(b, c).to(f16), flags="mix hi_half")
 
 # -- dot products --------------------------------------------------------------------------------------------------
 define(
