@@ -23,8 +23,10 @@ from pykittens.tile.swizzle_solver import Problem, conflict_free_swizzles, solve
 USES = {
     "16x32": ([("16x32", "row"), ("16x32", "col"), ("16x32_4", "col"), ("32x32_8", "col")], [], 16, 2),
     "32x32": (
-        [("16x32", "row"), ("32x16", "row"), ("32x32_8", "row")]
-        + [("16x32", "col"), ("32x16", "col"), ("32x32", "col"), ("16x32_4", "col")],
+        [
+            *((each, "row") for each in ("16x32", "32x16", "32x32_8")),
+            *((each, "col") for each in ("16x32", "32x16", "32x32", "16x32_4")),
+        ],
         [],
         16,
         2,
