@@ -19,8 +19,8 @@ ACCUM_OFFSET = 256
 _INLINE_FLOATS = (0x3F000000, 0xBF000000, 0x3F800000, 0xC0000000, 0x40800000, 0x3E22F983)
 _DPP = (
     ("quad_perm", 1, 0, 3, 2), ("quad_perm", 3, 3, 0, 1), ("row_shl", 3), ("row_shr", 1), ("row_ror", 5),
-    ("row_mirror",), ("row_half_mirror",), ("row_bcast", 15), ("row_bcast", 31), ("row_newbcast", 7), ("wave_shl", 1), ("wave_rol", 1),
-    ("wave_shr", 1), ("wave_ror", 1),
+    ("row_mirror",), ("row_half_mirror",), ("row_bcast", 15), ("row_bcast", 31), ("row_newbcast", 7),
+    ("wave_shl", 1), ("wave_rol", 1), ("wave_shr", 1), ("wave_ror", 1),
 )  # fmt: skip
 _FLUSHING = dict.fromkeys(
     ("f32_denorm_flush_in", "f32_denorm_flush_out", "f64_f16_denorm_flush_in", "f64_f16_denorm_flush_out"), True

@@ -28,12 +28,13 @@ def sum_to_odd(a: Array, b: Array) -> Array:
 
 def narrow_to_f32(a: Array) -> Array:
     """To f32, nearest even."""
-    return np.asarray(a, np.float32)
+    with np.errstate(all="ignore"):
+        return np.asarray(a, np.float32)
 
 
 def _to_odd_f32(a: Array) -> Array:
     """f64 to f32 rounded to odd."""
-    near = np.asarray(a, np.float32)
+    near = narrow_to_f32(a)
     bits = np.ascontiguousarray(near).view(np.int32).reshape(near.shape)
     inexact = near.astype(np.float64) != a
     truncated = bits - (np.abs(near.astype(np.float64)) > np.abs(a))
@@ -42,12 +43,13 @@ def _to_odd_f32(a: Array) -> Array:
 
 
 def _as_f32(a: Array) -> Array:
-    return _to_odd_f32(a) if a.dtype == np.float64 else np.asarray(a, np.float32)
+    return _to_odd_f32(a) if a.dtype == np.float64 else narrow_to_f32(a)
 
 
 def narrow_to_f16(a: Array) -> Array:
     """To f16, nearest even, from any float type."""
-    return np.asarray(_as_f32(a), np.float16)
+    with np.errstate(all="ignore"):
+        return np.asarray(_as_f32(a), np.float16)
 
 
 def narrow_to_bf16(a: Array) -> Array:

@@ -18,9 +18,14 @@ class Machine(Protocol):
     Values are u32 or u64: lanes of v and a registers, scalars else. Writes take effect after all reads.
     """
 
-    ev: Evaluator
-    mode: FloatMode
-    arch: str
+    @property
+    def ev(self) -> Evaluator: ...
+
+    @property
+    def mode(self) -> FloatMode: ...
+
+    @property
+    def arch(self) -> str: ...
 
     def register(self, slot: int, dword: int) -> Value:
         """u32: one register of an operand that is a register, source or destination."""

@@ -6,6 +6,8 @@ the same name, uint16 bits for bf16, and Python integers in an object array for 
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,6 +32,12 @@ _FLOAT_UNARY: dict[str, Any] = {"sqrt": np.sqrt, "rint": np.rint, "trunc": np.tr
 _INTEGER_BINARY: dict[str, Any] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "and": np.bitwise_and, "or": np.bitwise_or,
     "xor": np.bitwise_xor, "shl": np.left_shift, "shr": np.right_shift, "min": np.minimum, "max": np.maximum,
+}  # fmt: skip
+
+_WIDE_BINARY: dict[str, Callable[[int, int], int]] = {
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "and": operator.and_, "or": operator.or_,
+    "xor": operator.xor, "shl": operator.lshift, "shr": operator.rshift, "min": min, "max": max,
+    "udiv": lambda x, y: x // y if y else 0,
 }  # fmt: skip
 
 
@@ -92,13 +100,9 @@ class NumpyEvaluator:
         return _array(_FLOAT_BINARY[op](a, b), dtype_of(type))
 
     def _wide_binary(self, op: str, type: Type, a: Array, b: Array) -> Array:
-        functions = {
-            "add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y, "and": lambda x, y: x & y,
-            "or": lambda x, y: x | y, "xor": lambda x, y: x ^ y, "shl": lambda x, y: x << y, "shr": lambda x, y: x >> y,
-            "min": min, "max": max, "udiv": lambda x, y: x // y if y else 0,
-        }  # fmt: skip
         mask = (1 << type.bits) - 1
-        return _array(np.vectorize(lambda x, y: functions[op](x, y) & mask, otypes=[object])(a, b), np.dtype(object))
+        function = np.vectorize(lambda x, y: _WIDE_BINARY[op](x, y) & mask, otypes=[object])
+        return _array(function(a, b), np.dtype(object))
 
     def unary(self, op: str, type: Type, a: Array) -> Array:
         with np.errstate(all="ignore"):

@@ -61,9 +61,6 @@ class Sources:
         if operand.mask:
             return self._dwords(i, operand).mask_lanes()
         if operand.bits > 64:
-            slot = self.first_slot + i
-            return [self.machine.register(slot, dword).lanes() for dword in range(operand.dwords)]
-        if operand.bits > 64:
             return [self._dwords(i, operand, dword) for dword in range(operand.dwords)]
         raw = self._dwords(i, operand)
         if self.definition.has("mix"):
