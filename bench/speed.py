@@ -109,7 +109,7 @@ def _cell(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "NO"
     if isinstance(value, list):
-        return " x ".join(map(str, value))
+        return "x".join(map(str, value))
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 

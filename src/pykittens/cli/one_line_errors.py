@@ -41,6 +41,8 @@ class OneLineErrors(TyperGroup):
             sys.exit(0)
         except MemoryError:
             fail("this machine has too little memory left for it; use smaller sizes [memory]")
+        if status == INTERRUPTED:  # newer releases of typer return it, older ones raise Abort
+            fail("interrupted", INTERRUPTED)
         sys.exit(status if isinstance(status, int) else 0)
 
 
@@ -56,7 +58,8 @@ def _usage(error: Any) -> str:
     if context is None:
         return f"{message} [usage]"
     known: list[str] = []
-    if hasattr(error, "possibilities"):  # an unknown option
+    if hasattr(error, "possibilities"):  # an unknown option; the message would add similar ones alone
+        message = error.message.rstrip(".")
         known = [max(p.opts, key=len) for p in context.command.get_params(context) if p.param_type_name == "option"]
     elif isinstance(context.command, OneLineErrors) and context.invoked_subcommand is None:
         known = context.command.list_commands(context)
