@@ -49,7 +49,7 @@ def _scalar_sample(rnd: Random, definition: Definition) -> Instruction:
     sources = definition.explicit_srcs
     size = short = FORMATS[definition.format].size
     registers = definition.format == "SOPK" or definition.has("indirect") or definition.has("relative_src")
-    registers |= definition.format == "SOP1" and definition.has("branch")
+    registers |= definition.has("branch")
     for i, operand in enumerate(sources):
         if operand.type is label:
             dwords = rnd.choice((0, 1, 0x7FFF, 0x8000, 0xFFFF))
@@ -60,8 +60,7 @@ def _scalar_sample(rnd: Random, definition: Definition) -> Instruction:
         elif registers:
             operands.append(scalar(rnd, operand.dwords))
         else:
-            literals = size == short and not definition.has("branch")
-            operands.append(scalar_source(rnd, operand, literals))
+            operands.append(scalar_source(rnd, operand, literals=size == short))
             size = short + 4 * any(isinstance(o, Const) and o.form == "literal" for o in operands)
     return Instruction(definition, tuple(operands), _scalar_modifiers(rnd, definition), "", -1, size)
 

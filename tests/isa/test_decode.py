@@ -21,10 +21,13 @@ _REFUSALS = (
     "expected a 20-bit unsigned offset",
     "only 4-bit values are legal",
     "vgpr must be even aligned",
+    "source 2 operand must not partially overlap with dst",
+    "failed parsing operand",
+    "not a valid operand",
 )
 """What the assembler says of encodings that the decoder (and LLVM's) reads though the ISA manual does not allow them:
 two scalar operands, op_sel of dot products, negative offsets of scalar buffer accesses, reserved index modes, odd
-registers in global wave syncs."""
+registers in global wave syncs, matrices that overlap their accumulator, sext of constants and of fp8."""
 
 
 def _code(rnd: Random, arch: str, count: int) -> list[bytes]:
@@ -65,11 +68,13 @@ def _text_loses(instruction: Instruction) -> bool:
     """Whether LLVM's text cannot say these bits.
 
     16-bit operands: the high half of a literal, and floats of integers, which look like literals; f64: a literal that
-    is an inline constant; messages and swizzle patterns: bits that change nothing. M0 as data of scalar memory, and two
-    bits of f64 atomics in accumulation registers, are printed and refused.
+    is an inline constant; messages and swizzle patterns: bits that change nothing; no operands: the longer encoding. M0 as
+    a scalar destination or data, and two bits of f64 atomics in accumulation registers, are printed and refused.
     """
     definition = instruction.definition
     if definition.has("message") or (definition.access is not None and definition.access.op == "swizzle"):
+        return True
+    if not instruction.operands and instruction.encoding == "e64":
         return True
     operands = definition.explicit_dsts + definition.explicit_srcs
     for value, operand in zip(instruction.operands, operands, strict=True):
@@ -78,8 +83,9 @@ def _text_loses(instruction: Instruction) -> bool:
                 return True
             if operand.bits == 64 and operand.type.is_float and value.form == "literal":
                 return True
-        if definition.format == "SMEM" and isinstance(value, Reg) and value.index in (124, 126, 127):
-            return True
+        if isinstance(value, Reg) and value.file == "s" and value.index in (124, 126, 127):
+            if definition.format == "SMEM" or definition.explicit_dsts[:1] and definition.explicit_dsts[0].scalar:
+                return True
         if definition.access is not None and definition.access.kind == "atomic" and isinstance(value, Reg):
             if value.file == "a" and definition.format in ("FLAT", "GLOBAL"):
                 return True

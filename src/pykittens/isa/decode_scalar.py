@@ -32,9 +32,8 @@ def plan_scalar_alu(definition: Definition) -> Plan:
     operands: list[Read] = []
     modifiers: list[ReadModifier] = []
     literal: list[tuple[int, int]] = []
-    registers_only = definition.format == "SOP1" and (
-        (definition.has("branch") and not definition.has("call")) or definition.has("relative_src")
-    )
+    # Targets of indirect branches and sources chosen by M0 are registers.
+    registers_only = (definition.has("branch") and not definition.has("call")) or definition.has("relative_src")
 
     def take_scalar(operand: Operand, field: str) -> None:
         free.discard(field)
