@@ -7,7 +7,8 @@ is no instruction (labels, remarks); how a branch finds its target is the caller
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TypeVar
 
 from pykittens.errors import BuildError, Unsupported
@@ -58,24 +59,34 @@ def blocks(nodes: Sequence[Instruction | None], target: Callable[[int], int]) ->
             leaders.add(targets[i])
         if jumps(node) or not falls_through(node):
             leaders.add(i + 1)
-    starts = sorted(leader for leader in leaders if leader <= len(nodes))
+    # The end of the code is a block of its own while the graph is built, to see whether it is reached.
+    starts = sorted(leaders | {len(nodes)})
     number = {start: n for n, start in enumerate(starts)}
     successors: list[tuple[int, ...]] = []
-    for start, stop in pairwise(starts):
+    predecessors: list[list[int]] = [[] for _ in starts]
+    for n, (start, stop) in enumerate(pairwise(starts)):
         last = next((i for i in range(stop - 1, start - 1, -1) if nodes[i] is not None), None)
         node = nodes[last] if last is not None else None
         following = [targets[last]] if last is not None and last in targets else []
         if node is None or falls_through(node):
             following.append(stop)
         successors.append(tuple(dict.fromkeys(number[f] for f in following)))
-    predecessors: list[list[int]] = [[] for _ in starts]
-    for n, numbers in enumerate(successors):
-        for f in numbers:
+        for f in successors[n]:
             predecessors[f].append(n)
-    return [
+    end = len(starts) - 1
+    graph = [
         Block(start, stop, after, tuple(before))
-        for (start, stop), after, before in zip(pairwise(starts), successors, predecessors, strict=False)
+        for (start, stop), after, before in zip(
+            pairwise([*starts, len(nodes)]), [*successors, ()], predecessors, strict=True
+        )
     ]
+    if end in reverse_postorder(graph):
+        where = next((node.where for node in reversed(nodes) if node is not None), None)
+        fix = "end it with s_endpgm"
+        raise BuildError("no-end", "the program runs past its last instruction", where=where, fix=fix)
+    return [replace(block, successors=tuple(f for f in block.successors if f != end)) for block in graph[:end]]
+
+
 def reverse_postorder(graph: Sequence[Block]) -> list[int]:
     """Blocks reached from the first one, each before its successors except along back edges."""
     if not graph:

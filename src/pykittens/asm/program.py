@@ -60,7 +60,7 @@ class WaitFor:
 
 @dataclass(frozen=True, slots=True)
 class BarriersApart:
-    """From here on some waves run ``count`` barriers behind others: so many more barriers must separate LDS accesses."""
+    """From here on some waves run ``count`` barriers behind others: so many more must separate LDS accesses."""
 
     count: int
 

@@ -26,7 +26,7 @@ class TileState:
     copies: frozenset[tuple[int, int]] = frozenset()
     reads: frozenset[tuple[int, int]] = frozenset()
     barriers: int = 1
-    """How many barriers after an access prove that every wave has done it: 2 where some waves are one barrier behind."""
+    """How many after an access prove that every wave has done it: 2 where some waves are one barrier behind."""
 
     def join(self, other: TileState) -> TileState:
         barriers = max(self.barriers, other.barriers)
@@ -70,20 +70,21 @@ class TileRules:
         line = self.lines[i]
         if line.unchecked:
             return
+        barriers = "a barrier" if state.barriers == 1 else f"{state.barriers} barriers"
         for tile in line.lds_reads:
             copies = [c for c in sorted({i for i, _ in state.copies}) if tile in self.lines[c].lds_writes]
             self._refuse(
                 line, tile, copies, in_flight, "lds-read-early", "reads",
-                "whose copy {there} may still be in flight", f"wait_for({tile}) and a barrier come between",
-                "whose copy {there} has landed for this wave alone", "a barrier comes between",
+                "whose copy {there} may still be in flight", f"put wait_for({tile}) and then {barriers} between them",
+                "whose copy {there} other waves may not have finished", f"put {barriers} between them, after the wait",
             )  # fmt: skip
         for tile in line.lds_writes:
             reads = [r for r in sorted({i for i, _ in state.reads}) if tile in self.lines[r].lds_reads]
             self._refuse(
                 line, tile, reads, in_flight, "lds-overwrite-early", "copies into",
                 "whose read {there} may not have returned",
-                "its result is used, or waited for, and a barrier comes between",
-                "which other waves may still read (as {there} does)", "a barrier comes between",
+                f"use or wait for its result and then put {barriers} between them",
+                "which other waves may still read {there}", f"put {barriers} between them",
             )  # fmt: skip
 
     def _refuse(
@@ -98,5 +99,5 @@ class TileRules:
         what = (landed if late is None else flying).format(there=there)
         raise BuildError(
             code, f"{line.instruction.name} {verb} tile {tile}, {what}", where=line.instruction.where,
-            fix=f"make sure that {landed_fix if late is None else flying_fix}",
+            fix=landed_fix if late is None else flying_fix,
         )  # fmt: skip

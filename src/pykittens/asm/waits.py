@@ -128,13 +128,14 @@ class _Waits:
         if out is None:
             return
         if isinstance(item, WaitFor):
-            remark = f"{', '.join([*item.tiles, *map(str, item.registers)])} landed" + (f", {item.remark}" if item.remark else "")
+            names = [*item.tiles, *map(str, item.registers)]
+            remark = f"{', '.join(names)} landed" + (f", {item.remark}" if item.remark else "")
             out.wait(counts, remark, item.where, item.phase)
             return
-        names = list(dict.fromkeys(str(r) for a in sorted(awaited) for r in writes(self.lines[a].instruction)))
-        more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
+        loaded = list(dict.fromkeys(str(r) for a in sorted(awaited) for r in writes(self.lines[a].instruction)))
+        more = f" and {len(loaded) - _NAMES_SHOWN} more" if len(loaded) > _NAMES_SHOWN else ""
         where, phase = (item.instruction.where, item.phase) if isinstance(item, Line) else (None, None)
-        out.wait(counts, f"{', '.join(names[:_NAMES_SHOWN])}{more}", where, phase)
+        out.wait(counts, f"{', '.join(loaded[:_NAMES_SHOWN])}{more}", where, phase)
 
     def _ends_in_jump(self, n: int) -> bool:
         line = self.lines.get(self.graph[n].stop - 1)
