@@ -98,6 +98,12 @@ class Expr:
     def __mod__(self, other: Int) -> Int:
         return binary("mod", _split(self, other)[1] if isinstance(other, int) else self, other)
 
+    def __rfloordiv__(self, other: int) -> Int:
+        return binary("div", other, self)
+
+    def __rmod__(self, other: int) -> Int:
+        return binary("mod", other, self)
+
     def __lshift__(self, other: int) -> Int:
         return self * (1 << other)
 
