@@ -7,6 +7,7 @@ import struct
 import subprocess
 from collections.abc import Sequence
 from io import BytesIO
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,7 +19,7 @@ _ERROR = re.compile(r"^lines\.s:(\d+):\d+: error: (.*)$", re.MULTILINE)
 
 
 def assemble_lines(lines: Sequence[str], arch: str) -> list[bytes | str]:
-    """The bytes of each line, or what the assembler says against it. All lines go through one call (two if any is wrong)."""
+    """The bytes of each line, or what the assembler says against it; one call for all (two if any is wrong)."""
     code, errors = _assemble(lines, arch)
     if errors:
         kept = ["" if i in errors else line for i, line in enumerate(lines)]
@@ -47,4 +48,4 @@ def _assemble(lines: Sequence[str], arch: str) -> tuple[list[bytes], dict[int, s
         code = elf.get_section_by_name(".text").data()
         raw = elf.get_section_by_name(".offsets").data()
     offsets = struct.unpack(f"<{len(raw) // 4}I", raw)
-    return [code[start:end] for start, end in zip(offsets, offsets[1:], strict=False)], {}
+    return [code[start:end] for start, end in pairwise(offsets)], {}

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from random import Random
 
+from tests.isa.sample_operands import inline, scalar, vector
+
 from pykittens.isa.define import Access, Definition, Operand
 from pykittens.isa.instruction import Instruction, Operands
 from pykittens.isa.registers import Const, Reg, m0
-from tests.isa.sample_operands import inline, scalar, vector
 
 Modifiers = dict[str, object]
 

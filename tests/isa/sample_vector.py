@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
+from tests.isa.sample_operands import destination_pair, inline, literal, scalar, special, vector
+
 from pykittens.isa.define import Definition, Operand
 from pykittens.isa.instruction import Instruction, Operands
 from pykittens.isa.mfma import operand_registers
@@ -17,7 +19,6 @@ from pykittens.isa.vector_modifiers import (
     op_sel_entries,
     takes_neg,
 )
-from tests.isa.sample_operands import destination_pair, inline, literal, scalar, special, vector
 
 _DPP_CONTROLS: tuple[tuple[object, ...], ...] = (
     ("quad_perm", 0, 1, 2, 3), ("quad_perm", 3, 3, 0, 1), ("row_shl", 1), ("row_shr", 15), ("row_ror", 8),
@@ -52,12 +53,8 @@ def vector_sample(rnd: Random, definition: Definition, encoding: str) -> Instruc
         operands.insert(index + i, value)
         if isinstance(value, Const) and value.form == "literal":
             size = 8
-        if (
-            isinstance(value, Special)
-            or (isinstance(value, Reg) and value.file == "s")
-            or size == 8
-            and encoding == "e32"
-        ):
+        from_scalar_side = isinstance(value, Special) or (isinstance(value, Reg) and value.file == "s")
+        if from_scalar_side or (encoding == "e32" and size == 8):
             scalars = 0
     return Instruction(definition, tuple(operands), _modifiers(rnd, definition, encoding), encoding, -1, size)
 
@@ -117,17 +114,18 @@ def _modifiers(rnd: Random, definition: Definition, encoding: str) -> Modifiers:
     else:
         negs = [takes_neg(definition, operand) for operand in definition.explicit_srcs]
         _set(modifiers, "neg", _bits(rnd, negs))
-        if len(definition.explicit_dsts) < 2 or encoding != "e64" and definition.format != "VOP3":
+        # VOP3 with a scalar destination has it in the bits of abs.
+        if len(definition.explicit_dsts) < 2 or encoding in ("sdwa", "dpp"):
             _set(modifiers, "abs", _bits(rnd, negs))
         if encoding == "sdwa" and not definition.has("no_dst_sel"):
             free = [not neg and not operand.mask for neg, operand in zip(negs, definition.explicit_srcs, strict=True)]
             _set(modifiers, "sext", _bits(rnd, free))
-        if encoding != "dpp" and has_omod(definition) and rnd.random() < 0.3:
-            if encoding != "sdwa" or definition.explicit_dsts[0].type.is_float:
-                modifiers["omul"] = rnd.choice((2.0, 4.0, 0.5))
-    if encoding != "dpp" and has_clamp(definition) and rnd.random() < 0.3:
-        if (encoding, definition.format) != ("sdwa", "VOPC"):
-            modifiers["clamp"] = True
+        to_float = encoding != "sdwa" or definition.explicit_dsts[0].type.is_float
+        if encoding != "dpp" and has_omod(definition) and to_float and rnd.random() < 0.3:
+            modifiers["omul"] = rnd.choice((2.0, 4.0, 0.5))
+    no_clamp = encoding == "dpp" or (encoding, definition.format) == ("sdwa", "VOPC")
+    if has_clamp(definition) and not no_clamp and rnd.random() < 0.3:
+        modifiers["clamp"] = True
     if encoding in ("e64", "") and has_op_sel(definition):
         bits = [0, 0, 0, 0]
         for i in op_sel_entries(definition):

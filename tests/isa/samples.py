@@ -1,18 +1,19 @@
-"""Sample Instructions of a definition: every encoding, with operands and modifiers of every kind, as LLVM takes them."""
+"""Sample Instructions of a definition: every encoding, operands and modifiers of every kind, as LLVM takes them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from random import Random
 
+from tests.isa.sample_memory import memory_sample
+from tests.isa.sample_operands import scalar, scalar_source
+from tests.isa.sample_vector import matrix_sample, vector_sample
+
 from pykittens.isa.define import Definition
 from pykittens.isa.formats import FORMATS, VOP3_BASE
 from pykittens.isa.instruction import Instruction, Operands
 from pykittens.isa.registers import Const, Label
 from pykittens.isa.types import label
-from tests.isa.sample_memory import memory_sample
-from tests.isa.sample_operands import scalar, scalar_source
-from tests.isa.sample_vector import matrix_sample, vector_sample
 
 MESSAGES = (0x01, 0x03, 0x12, 0x123, 0x04, 0x0A, 0x2F)
 """Operands of s_sendmsg that name a message."""

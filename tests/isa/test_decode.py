@@ -7,11 +7,11 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from tests.isa.llvm_oracle import assemble_lines
 
 from pykittens.isa import Const, Instruction, Label, Reg, decode, decode_one, text
 from pykittens.isa.define import ARCHS, BY_OPCODE
 from pykittens.isa.formats import DPP_WORD, FORMATS, SDWA_WORD, VOP3_BASE, Format
-from tests.isa.llvm_oracle import assemble_lines
 
 _CENSUS_WIDTH = 105
 """The examples of opcodes.csv are cut at about this length."""
@@ -68,8 +68,8 @@ def _text_loses(instruction: Instruction) -> bool:
     """Whether LLVM's text cannot say these bits.
 
     16-bit operands: the high half of a literal, and floats of integers, which look like literals; f64: a literal that
-    is an inline constant; messages and swizzle patterns: bits that change nothing; no operands: the longer encoding. M0 as
-    a scalar destination or data, and two bits of f64 atomics in accumulation registers, are printed and refused.
+    is an inline constant; messages and swizzle patterns: bits that change nothing; no operands: the longer encoding.
+    M0 as a scalar destination or data, and two bits of f64 atomics in accumulation registers, are printed and refused.
     """
     definition = instruction.definition
     if definition.has("message") or (definition.access is not None and definition.access.op == "swizzle"):
@@ -83,12 +83,14 @@ def _text_loses(instruction: Instruction) -> bool:
                 return True
             if operand.bits == 64 and operand.type.is_float and value.form == "literal":
                 return True
-        if isinstance(value, Reg) and value.file == "s" and value.index in (124, 126, 127):
-            if definition.format == "SMEM" or definition.explicit_dsts[:1] and definition.explicit_dsts[0].scalar:
-                return True
-        if definition.access is not None and definition.access.kind == "atomic" and isinstance(value, Reg):
-            if value.file == "a" and definition.format in ("FLAT", "GLOBAL"):
-                return True
+        if not isinstance(value, Reg):
+            continue
+        to_scalar = definition.format == "SMEM" or any(o.scalar for o in definition.explicit_dsts)
+        if to_scalar and value.file == "s" and value.index in (124, 126, 127):
+            return True
+        atomic = definition.access is not None and definition.access.kind == "atomic"
+        if atomic and value.file == "a" and definition.format in ("FLAT", "GLOBAL"):
+            return True
     return False
 
 

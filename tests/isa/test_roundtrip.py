@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from tests.isa.llvm_oracle import assemble_lines
+from tests.isa.samples import samples
 
 from pykittens.isa import DEFINITIONS, Instruction, decode, text
 from pykittens.isa.define import ARCHS
-from tests.isa.llvm_oracle import assemble_lines
-from tests.isa.samples import samples
 
 FORMATS = sorted({definition.format for definition in DEFINITIONS.values()})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 
 from . import decode_matrix, decode_memory, decode_scalar, decode_sdwa_dpp, decode_vector
@@ -13,7 +14,7 @@ from .mfma import SCALED
 from .registers import Const
 
 ILLEGAL = Definition(".long", "", -1, (), (), None, Unit.CONTROL, flags=frozenset(("illegal",)))
-"""What stands for a dword (or the odd bytes at the end) that is no instruction; its operand is the word as a literal."""
+"""What stands for a dword (or odd bytes at the end) that is no instruction; its operand is the word as a literal."""
 
 _Shape = tuple[Definition, tuple[Operands, ...], dict[str, object], str, int]
 _MEMORY_FORMATS = ("DS", "MUBUF", "MTBUF", "FLAT", "GLOBAL", "SCRATCH")
@@ -26,8 +27,8 @@ _REMEMBERED = 1 << 18
 def decode(code: bytes, arch: str, base: int = 0) -> list[Instruction]:
     """Every instruction of ``code`` in order, for code that starts at address ``base``.
 
-    A dword that starts no instruction of ``arch`` becomes one of `ILLEGAL` (flag ``illegal``) and decoding goes on after
-    it; so do the last one to three bytes of a truncated file. Decoded instructions share operands and modifiers.
+    A dword that starts no instruction of ``arch`` becomes one of `ILLEGAL` (flag ``illegal``) and decoding goes on
+    after it; so do the last one to three bytes of a truncated file. Decoded instructions share operands and modifiers.
     """
     decoder = _decoder(arch)
     shape_at = decoder.shape_at

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .decode_plan import Plan, Read, ReadModifier, from_table, mask_of, number, per_source
+from .decode_modifiers import number, per_source
+from .decode_plan import Plan, Read, ReadModifier, from_table, mask_of
 from .define import Definition
 from .formats import FORMATS, MFMA, Format
 from .instruction import Operands

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .decode_plan import IllegalEncoding, Plan, Read, ReadModifier, flag, from_table, mask_of, number, signed_number
+from .decode_modifiers import flag, number, signed_number
+from .decode_plan import IllegalEncoding, Plan, Read, ReadModifier, from_table, mask_of
 from .define import Definition, Operand
 from .formats import FORMATS, SEGMENTS, Format
 from .instruction import Operands

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .define import Definition, Operand
+from .define import Definition
 from .formats import Format
 from .instruction import Operands
 from .operand_codes import LITERAL_FOLLOWS
@@ -93,55 +93,3 @@ def constant(operand: Operands) -> Read:
 def read_literal(literal_at: int) -> Read:
     """The dword after the encoding."""
     return lambda bits: Const((bits >> literal_at) & 0xFFFFFFFF, "literal")
-
-
-def flag(name: str, place: tuple[int, int]) -> ReadModifier:
-    """A one-bit modifier: True where set."""
-    low = place[0]
-
-    def read(bits: int, out: dict[str, object]) -> None:
-        if (bits >> low) & 1:
-            out[name] = True
-
-    return read
-
-
-def number(name: str, place: tuple[int, int], default: int | None = 0) -> ReadModifier:
-    """A modifier that is a number, left out where it has its default value."""
-    low, width = place
-    mask = (1 << width) - 1
-
-    def read(bits: int, out: dict[str, object]) -> None:
-        value = (bits >> low) & mask
-        if value != default:
-            out[name] = value
-
-    return read
-
-
-def signed_number(name: str, place: tuple[int, int]) -> ReadModifier:
-    """A two's complement number, left out where it is 0."""
-    low, width = place
-    mask, sign = (1 << width) - 1, 1 << (width - 1)
-
-    def read(bits: int, out: dict[str, object]) -> None:
-        value = (((bits >> low) & mask) ^ sign) - sign
-        if value:
-            out[name] = value
-
-    return read
-
-
-def per_source(name: str, lows: tuple[int, ...], default: tuple[int, ...]) -> ReadModifier:
-    """A tuple of single bits, one per source, left out where it is the default."""
-
-    def read(bits: int, out: dict[str, object]) -> None:
-        value = tuple([(bits >> low) & 1 for low in lows])
-        if value != default:
-            out[name] = value
-
-    return read
-
-
-def is_float(operand: Operand) -> bool:
-    return operand.type.is_float and not operand.mask

@@ -2,19 +2,8 @@
 
 from __future__ import annotations
 
-from .decode_plan import (
-    IllegalEncoding,
-    Plan,
-    Read,
-    ReadModifier,
-    constant,
-    flag,
-    from_table,
-    mask_of,
-    number,
-    read_literal,
-    signed_number,
-)
+from .decode_modifiers import flag, number, signed_number
+from .decode_plan import IllegalEncoding, Plan, Read, ReadModifier, constant, from_table, mask_of, read_literal
 from .define import Definition, Operand
 from .formats import FORMATS
 from .instruction import Operands
@@ -95,8 +84,8 @@ def _read_waitcnt(bits: int, out: dict[str, object]) -> None:
 def plan_smem(definition: Definition) -> Plan:
     """The plan of a scalar memory instruction.
 
-    The offset has three forms: a constant (``imm``), a register in the low bits of the offset field (neither ``imm`` nor
-    ``soffset_en``), a register in ``soffset`` with or without a constant.
+    The offset has three forms: a constant (``imm``), a register in the low bits of the offset field (neither ``imm``
+    nor ``soffset_en``), a register in ``soffset`` with or without a constant.
     """
     fmt = FORMATS["SMEM"]
     access = definition.access

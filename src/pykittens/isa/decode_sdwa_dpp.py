@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from .decode_plan import IllegalEncoding, Plan, Read, ReadModifier, constant, flag, from_table, mask_of, number
-from .decode_vector import SECOND, neg_abs, omod, short_destinations
+from .decode_modifiers import flag, neg_abs, number, omod
+from .decode_plan import IllegalEncoding, Plan, Read, ReadModifier, constant, from_table, mask_of
+from .decode_vector import SECOND, short_destinations
 from .define import Definition, Operand
 from .formats import DPP, FORMATS, SDWA, SDWAB, Format
 from .instruction import Operands

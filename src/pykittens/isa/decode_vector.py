@@ -4,33 +4,14 @@ from __future__ import annotations
 
 from itertools import zip_longest
 
-from .decode_plan import (
-    Plan,
-    Read,
-    ReadModifier,
-    constant,
-    flag,
-    from_table,
-    mask_of,
-    per_source,
-    read_literal,
-)
+from .decode_modifiers import bits_of, flag, neg_abs, omod, op_sel, per_source, read_bitop3
+from .decode_plan import Plan, Read, ReadModifier, constant, from_table, mask_of, read_literal
 from .define import Definition, Operand
 from .formats import FORMATS, VOP3B, Format
 from .instruction import Operands
 from .operand_codes import scalar_registers, scalar_sources, sources, vector_registers
 from .registers import vcc
-from .vector_modifiers import (
-    OMOD,
-    has_bitop3,
-    has_clamp,
-    has_neg,
-    has_omod,
-    has_op_sel,
-    is_vop3b,
-    op_sel_entries,
-    takes_neg,
-)
+from .vector_modifiers import has_bitop3, has_clamp, has_neg, has_omod, has_op_sel, is_vop3b, takes_neg
 
 SECOND = 32
 """Bit at which the dword after a 4-byte encoding starts."""
@@ -77,77 +58,22 @@ def plan_short(definition: Definition) -> Plan:
     """The 4-byte encoding (e32) of a VOP1, VOP2 or VOPC instruction, with its literal if there is one."""
     fmt = FORMATS[definition.format]
     operands = short_destinations(definition, fmt)
-    free = {"src0", "vsrc1", "vdst"} & fmt.fields.keys()
-    free -= {"vdst"} if operands else set()
-    free -= {"src0"} if definition.has("swap") else set()
-    literals: list[tuple[int, int]] = []
+    # What has no destination must leave its field 0; unused source fields are ignored (as LLVM decodes them).
+    zero = 0 if operands else mask_of(fmt, "vdst")
+    fields = iter(("src0", "vsrc1") if not definition.has("swap") else ())
+    literal: tuple[tuple[int, int], ...] = ()
     for i, operand in enumerate(definition.explicit_srcs):
         if operand.mask:
             operands.append(constant(vcc))
         elif definition.has(f"literal{i}"):
             operands.append(read_literal(SECOND))
-        elif "src0" in free:
-            free.discard("src0")
-            literals.append((fmt.fields["src0"][0], 511))
+        elif (field := next(fields)) == "src0":
+            literal = ((fmt.fields["src0"][0], 511),)
             operands.append(from_table(fmt.fields["src0"], _source_table(definition, operand), SECOND))
         else:
-            free.discard("vsrc1")
-            operands.append(from_table(fmt.fields["vsrc1"], vector_registers(operand.dwords)))
+            operands.append(from_table(fmt.fields[field], vector_registers(operand.dwords)))
     always_literal = any(definition.has(f"literal{i}") for i in range(3))
-    return Plan(
-        definition, "e32", fmt.size, mask_of(fmt, *(free & {"vdst"})), tuple(operands), (), tuple(literals), always_literal
-    )  # fmt: skip
-
-
-def neg_abs(definition: Definition, name: str, lows: tuple[int, ...]) -> ReadModifier:
-    """neg or abs of each explicit source; bits of sources that have none count as 0."""
-    operands = definition.explicit_srcs
-    places = tuple(
-        lows[i] if i < len(lows) and takes_neg(definition, operand) else None for i, operand in enumerate(operands)
-    )
-    default = (0,) * len(operands)
-
-    def read(bits: int, out: dict[str, object]) -> None:
-        value = tuple([0 if low is None else (bits >> low) & 1 for low in places])
-        if value != default:
-            out[name] = value
-
-    return read
-
-
-def omod(low: int) -> ReadModifier:
-    """The output multiplier, a factor."""
-
-    def read(bits: int, out: dict[str, object]) -> None:
-        code = (bits >> low) & 3
-        if code:
-            out["omul"] = OMOD[code]
-
-    return read
-
-
-def bits_of(place: tuple[int, int]) -> tuple[int, ...]:
-    """The numbers of a field's bits."""
-    return tuple(range(place[0], place[0] + place[1]))
-
-
-def _read_bitop3(bits: int, out: dict[str, object]) -> None:
-    """The truth table lies in the fields of omod, abs and neg."""
-    table = ((bits >> 59) & 3) << 6 | ((bits >> 8) & 7) << 3 | (bits >> 61) & 7
-    if table:
-        out["bitop3"] = table
-
-
-def _op_sel(definition: Definition, low: int) -> ReadModifier:
-    """Four bits, of which those of absent sources count as 0."""
-    used = op_sel_entries(definition)
-
-    def read(bits: int, out: dict[str, object]) -> None:
-        value = tuple([(bits >> low + i) & 1 if i in used else 0 for i in range(4)])
-        if any(value):
-            out["op_sel"] = value
-
-    return read
+    return Plan(definition, "e32", fmt.size, zero, tuple(operands), (), literal, always_literal)
 
 
 def _vop3_source(definition: Definition, operand: Operand, place: tuple[int, int]) -> Read:
@@ -191,7 +117,7 @@ def _vop3_modifiers(definition: Definition, fmt: Format) -> tuple[list[ReadModif
     unused: list[str] = []
     zero = 0
     if has_bitop3(definition):
-        modifiers.append(_read_bitop3)
+        modifiers.append(read_bitop3)
     else:
         if has_neg(definition):
             for name in [name for name in ("neg", "abs") if name in fmt.fields]:
@@ -211,7 +137,7 @@ def _vop3_modifiers(definition: Definition, fmt: Format) -> tuple[list[ReadModif
     else:
         unused.append("clamp")
     if has_op_sel(definition):
-        modifiers.append(_op_sel(definition, fmt.fields["op_sel"][0]))
+        modifiers.append(op_sel(definition, fmt.fields["op_sel"][0]))
     return modifiers, zero | mask_of(fmt, *(name for name in unused if name in fmt.fields))
 
 
@@ -225,16 +151,16 @@ def plan_vop3p(definition: Definition) -> Plan:
     modifiers: list[ReadModifier] = []
     zero = 0
     # Unused source fields and op_sel_hi bits are ignored, the other modifiers' bits are not (as LLVM decodes them).
-    op_sel = 0 if definition.has("no_op_sel") else count
-    neg = 0 if definition.has("no_modifiers") else count
+    selected = 0 if definition.has("no_op_sel") else count
+    negated = 0 if definition.has("no_modifiers") else count
     high = (*bits_of(fmt.fields["op_sel_hi"]), fmt.fields["op_sel_hi2"][0])
-    if op_sel:
-        modifiers.append(per_source("op_sel", bits_of(fmt.fields["op_sel"])[:op_sel], (0,) * op_sel))
-        modifiers.append(per_source("op_sel_hi", high[:op_sel], (1,) * op_sel))
-    for name, used in (("op_sel", op_sel), ("neg_lo", neg), ("neg_hi", neg)):
-        if used and name != "op_sel":
-            modifiers.append(per_source(name, bits_of(fmt.fields[name])[:used], (0,) * used))
-        zero |= sum(1 << bit for bit in bits_of(fmt.fields[name])[used:])
+    if selected:
+        modifiers.append(per_source("op_sel_hi", high[:selected], (1,) * selected))
+    for name, used in (("op_sel", selected), ("neg_lo", negated), ("neg_hi", negated)):
+        bits = bits_of(fmt.fields[name])
+        if used:
+            modifiers.append(per_source(name, bits[:used], (0,) * used))
+        zero |= sum(1 << bit for bit in bits[used:])
     if has_clamp(definition):
         modifiers.append(flag("clamp", fmt.fields["clamp"]))
     elif not (definition.has("acc_src") or definition.has("acc_dst")):

@@ -1,8 +1,9 @@
 """Every instruction encoding of gfx942 and gfx950 as data: identifying bits and bit fields.
 
-Source: CDNA3 and CDNA4 ISA manuals, chapter "Microcode Formats"; the cache bits (``sc0 sc1 nt``) and the accumulation-register
-bits (``acc``) as LLVM encodes them. Bit 0 is the lowest bit of the first dword; bits from 32 on lie in the second one.
-A 4-byte encoding with a source field of 255 is followed by one literal dword; the 8-byte ones take no literal.
+Source: CDNA3 and CDNA4 ISA manuals, chapter "Microcode Formats"; the cache bits (``sc0 sc1 nt``) and the bits of
+accumulation registers (``acc``) as LLVM encodes them. Bit 0 is the lowest bit of the first dword; bits from 32 on lie
+in the second one. A 4-byte encoding with a source field of 255 is followed by one literal dword; the 8-byte ones take
+no literal.
 """
 
 from __future__ import annotations
@@ -75,7 +76,10 @@ FORMATS: dict[str, Format] = {
             "vdst:0+8 neg_hi:8+3 op_sel:11+3 op_sel_hi2:14 clamp:15 op:16+7"
             f" {_VOP3_SOURCES} op_sel_hi:59+2 neg_lo:61+3",
         ),
-        _format("DS", 8, "110110", "offset0:0+8 offset1:8+8 gds:16 op:17+8 acc:25 addr:32+8 data0:40+8 data1:48+8 vdst:56+8"),
+        _format(
+            "DS", 8, "110110",
+            "offset0:0+8 offset1:8+8 gds:16 op:17+8 acc:25 addr:32+8 data0:40+8 data1:48+8 vdst:56+8",
+        ),
         _format("FLAT", 8, "110111", _FLAT),
         _format(
             "MUBUF", 8, "111000",
@@ -87,7 +91,7 @@ FORMATS: dict[str, Format] = {
         ),
     )
 }  # fmt: skip
-"""The encodings that are told apart by their prefix. GLOBAL and SCRATCH are FLAT with another ``seg`` (see `SEGMENTS`)."""
+"""The encodings that their prefixes tell apart. GLOBAL and SCRATCH are FLAT with another ``seg`` (see `SEGMENTS`)."""
 
 VOP3B = _format("VOP3B", 8, "110100", f"vdst:0+8 sdst:8+7 clamp:15 op:16+10 {_VOP3_SOURCES} omod:59+2 neg:61+3")
 """VOP3 with a scalar destination beside the vector one: carries and div_scale."""

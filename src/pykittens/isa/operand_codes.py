@@ -41,7 +41,7 @@ def inline_constant(code: int) -> Const | None:
 
 
 def scalar_register(code: int, dwords: int = 1) -> Reg | None:
-    """The scalar register (or aligned range of ``dwords`` of them) with this code: s0, flat_scratch, vcc, ttmp, m0, exec."""
+    """The scalar register with this code (s0, vcc, ttmp, m0, exec, …), or ``dwords`` aligned ones from it on."""
     last = code + dwords - 1
     if code % min(dwords, 4):
         return None

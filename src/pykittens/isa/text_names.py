@@ -1,4 +1,4 @@
-"""Names for immediates as LLVM prints them: hardware registers, messages, wait counts, index modes, swizzles, formats."""
+"""Immediates by name as LLVM prints them: hardware registers, messages, wait counts, index modes, swizzles."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ HARDWARE_REGISTERS = {
 
 _MESSAGES = {
     1: "MSG_INTERRUPT", 2: "MSG_GS", 3: "MSG_GS_DONE", 4: "MSG_SAVEWAVE", 5: "MSG_STALL_WAVE_GEN", 6: "MSG_HALT_WAVES",
-    7: "MSG_ORDERED_PS_DONE", 8: "MSG_EARLY_PRIM_DEALLOC", 9: "MSG_GS_ALLOC_REQ", 10: "MSG_GET_DOORBELL", 15: "MSG_SYSMSG",
+    7: "MSG_ORDERED_PS_DONE", 8: "MSG_EARLY_PRIM_DEALLOC", 9: "MSG_GS_ALLOC_REQ", 10: "MSG_GET_DOORBELL",
+    15: "MSG_SYSMSG",
 }  # fmt: skip
 _GS_OPERATIONS = {0: "GS_OP_NOP", 1: "GS_OP_CUT", 2: "GS_OP_EMIT", 3: "GS_OP_EMIT_CUT"}
 _OPERATIONS = {
