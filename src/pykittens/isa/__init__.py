@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pykittens.errors import InputError
 
-from . import (
+from . import (  # noqa: F401  (each adds its instructions to DEFINITIONS)
     ds,
     flat,
     mfma,
@@ -31,14 +31,22 @@ from .text import text
 
 
 def lookup(name: str) -> Definition:
-    """The definition of a mnemonic (LLVM's, without encoding suffix)."""
+    """The definition of a mnemonic (LLVM's, without encoding suffix). Raises InputError where there is none."""
     if name not in DEFINITIONS:
         raise InputError("unknown-instruction", f"no instruction is named {name!r} on gfx942 or gfx950")
     return DEFINITIONS[name]
 
 
 __all__ = [
-    "DEFINITIONS", "Const", "Definition", "Instruction", "Label", "Reg", "Special", "decode", "decode_one", "lookup",
-    "text", "ds", "flat", "mfma", "mubuf", "scaled_conversions", "smem", "sop1", "sop2", "sopc", "sopk", "sopp",
-    "vop1", "vop2", "vop3", "vop3_conversions", "vop3p", "vopc",
-]  # fmt: skip
+    "DEFINITIONS",
+    "Const",
+    "Definition",
+    "Instruction",
+    "Label",
+    "Reg",
+    "Special",
+    "decode",
+    "decode_one",
+    "lookup",
+    "text",
+]
