@@ -40,8 +40,9 @@ _CHUNK = 16
 """Lanes in a chunk: one AVX-512 register of f32."""
 _PARAMETERS = "ptr noalias %wave, ptr noalias %op"
 _CHUNK_PARAMETERS = _PARAMETERS + ", i64 %chunk"
-_LONG = 110
-"""Lines of straight-line code from which on chunks, which are less code, run as fast (measured on AVX-512)."""
+_LONG = {True: 110, False: 60}
+"""Lines of straight-line code from which on chunks, which are less code, run as fast: with mask registers, and without
+(measured)."""
 
 
 class HandlerCode:
@@ -209,7 +210,7 @@ def _function(form: Form, target: Target, name: str, again: str, *, lazy: bool) 
     """For all lanes at once if that is short and first, else in chunks if the meaning allows it."""
     whole = HandlerCode(form, target, lazy=lazy, width=LANES)
     text = whole.function(name, again)
-    if whole.vector and (not lazy or len(whole.ev.block.lines) > _LONG):
+    if whole.vector and (not lazy or len(whole.ev.block.lines) > _LONG[target.wide_masks]):
         chunks = HandlerCode(form, target, lazy=lazy, width=_CHUNK)
         with suppress(CrossLane):
             return chunks.function(name, again), chunks
