@@ -120,7 +120,7 @@ def test_nops_tell_where_and_why() -> None:
         program.v_readfirstlane_b32(s[0], v[0])
     program.s_endpgm()
     nop = wait_states.insert(program).lines()[1]
-    assert nop.remark == "v_mov_b32 vgpr-readlane: 1 states"
+    assert nop.remark == "vgpr-readlane: 1 state after v_mov_b32"
     assert (nop.phase, nop.instruction.where) == ("01", "kernel.py:9")
 
 

@@ -120,6 +120,13 @@ def test_names_of_rows_are_unique() -> None:
     assert len(set(names)) == len(names)
 
 
+def test_rows_are_told_in_words() -> None:
+    words = {row.name: row.words() for row in ROWS}
+    assert words["xdl-ab"] == (
+        "an XDL instruction writes registers, then a matrix instruction reads them as A, B, index or scale"
+    )
+
+
 def test_every_row_decides_for_some_pair() -> None:
     assert {name for name, _, _, _ in _row_pairs()} == {row.name for row in ROWS}
 

@@ -57,7 +57,8 @@ def _nops(missing: list[Missing], line: Line, lines: dict[int, Line]) -> list[It
     worst = max(missing, key=lambda m: m.required - m.there)
     states = worst.required - worst.there
     assert isinstance(worst.producer, int)
-    remark = f"{lines[worst.producer].instruction.name} {worst.row.name}: {worst.required} states"
+    wanted = f"{worst.required} state{'s' if worst.required > 1 else ''}"
+    remark = f"{worst.row.name}: {wanted} after {lines[worst.producer].instruction.name}"
     nops: list[Item] = []
     while states > 0:
         count = min(states, _MOST)
