@@ -61,6 +61,13 @@ def test_f32_functions_are_within_one_ulp(name: str) -> None:
     assert (ulps(run(f"v_{name}_f32", x)[keep], exact[keep], np.float32) <= 1).all()
 
 
+@pytest.mark.parametrize(("type", "reach"), [("f16", 13), ("f32", 126), ("f64", 1020)])
+def test_reciprocal_roots_are_close_to_correctly_rounded(type: str, reach: int) -> None:
+    dtype = np.dtype(f"f{int(type[1:]) // 8}").type
+    x = np.abs(random_floats(RNG, dtype, 20000, reach))
+    assert (ulps(run(f"v_rsq_{type}", x), 1 / np.sqrt(x.astype(Long)), dtype) < 0.52).all()
+
+
 @pytest.mark.parametrize("name", sorted(EXACT))
 def test_f16_functions_are_within_one_ulp(name: str) -> None:
     x = np.arange(1 << 16, dtype=np.uint32).astype(np.uint16).view(np.float16)

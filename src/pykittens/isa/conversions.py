@@ -47,10 +47,13 @@ def pack_halves(low: Value, high: Value) -> Value:
 
 def round_toward_zero(x: Value) -> Value:
     """An f32 as f16, toward zero; what is too big becomes the largest number."""
-    nearest = x.to(f16)
-    away = abs(nearest.to(f32)) > abs(x)
-    # One code less is one number nearer to zero, and the largest below infinity.
-    return (away & ~x.isinf()).select((nearest.bits(u16) - 1).bits(f16), nearest)
+    size = abs(x)
+    cut = (x.bits(u32) & 0xFFFFE000).bits(f32)
+    denormal = (x * 2.0**24).trunc() * 2.0**-24
+    exact = (size < 2.0**-14).select(denormal, cut)
+    largest = (x < 0.0).select(x.const(-65504.0), 65504.0)
+    exact = ((size > 65504.0) & (size < float("inf"))).select(largest, exact)
+    return x.isnan().select(x, exact).to(f16)
 
 
 def round_randomly(x: Value, random: Value, type: Type) -> Value:

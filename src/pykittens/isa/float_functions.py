@@ -26,7 +26,8 @@ def max_number(a: Value, b: Value, ieee: int) -> Value:
 
 def _extreme(a: Value, b: Value, ieee: int, pick: Callable[[Value, Value], Value]) -> Value:
     result = pick(a, b)
-    if ieee:
+    # A lazy evaluator gives up on NaN anyway.
+    if ieee and not a.ev.lazy:
         for operand in (b, a):
             result = is_signaling(operand).select(operand.quiet(), result)
     return result
@@ -68,6 +69,8 @@ def max3_number(a: Value, b: Value, c: Value, ieee: int) -> Value:
 def med3_number(a: Value, b: Value, c: Value, ieee: int) -> Value:
     """The middle one of three numbers; the smallest if one is NaN."""
     middle = a.max(b).min(a.min(b).max(c))
+    if a.ev.lazy:
+        return middle
     return (a.isnan() | b.isnan() | c.isnan()).select(min3_number(a, b, c, ieee), middle)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .small_floats import FORMATS, SmallFloat
-from .types import f32, u32
+from .types import f32, i32, u32
 from .value import Value, quiet_nan_bits
 
 _BIAS, _MANTISSA = 127, 23
@@ -26,9 +26,11 @@ def decode(code: Value, form: SmallFloat) -> Value:
     """The f32 of a code in the low bits of a u32; NaN is the positive quiet one."""
     sign_bit = 1 << (form.bits - 1)
     magnitude = code & (sign_bit - 1)
-    # As f32 bits the exponent is too small by a constant, also for denormals: one exact product puts it right.
-    number = (magnitude << (_MANTISSA - form.mantissa_bits)).bits(f32) * 2.0 ** (_BIAS - form.bias)
-    bits = number.bits(u32) | ((code & sign_bit) << (32 - form.bits))
+    shift = _MANTISSA - form.mantissa_bits
+    normal = (magnitude << shift) + ((_BIAS - form.bias) << _MANTISSA)
+    denormal = magnitude.bits(i32).to(f32) * 2.0 ** (1 - form.bias - form.mantissa_bits)
+    bits = (magnitude < (1 << form.mantissa_bits)).select(denormal.bits(u32), normal)
+    bits = bits | ((code & sign_bit) << (32 - form.bits))
     if form.specials == "none":
         return bits.bits(f32)
     nan = code.const(quiet_nan_bits(f32))

@@ -95,7 +95,7 @@ for _f32, _f64, _f16, _name, _meaning in (
         "VOP1", _f32, f"v_{_name}_f32", "f32 = f32", _meaning, unit=Unit.TRANS, flags="flushes_denormals approximate"
     )
     define("VOP1", _f64, f"v_{_name}_f64", "f64 = f64", _meaning, unit=Unit.TRANS, flags="no_sdwa approximate")
-    define("VOP1", _f16, f"v_{_name}_f16", "f16 = f16", _meaning, unit=Unit.TRANS, flags="approximate")
+    define("VOP1", _f16, f"v_{_name}_f16", "f16 = f16", through_f32(_meaning), unit=Unit.TRANS, flags="approximate")
 for _f32, _f16, _name, _meaning in (
     (32, 65, "exp", exp2),
     (33, 64, "log", log2),
