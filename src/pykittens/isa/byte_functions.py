@@ -23,15 +23,34 @@ def align_bytes(high: Value, low: Value, count: Value) -> Value:
 def permute(high: Value, low: Value, selector: Value) -> Value:
     """Four bytes chosen by the selector's bytes: 0-3 from ``low``, 4-7 from ``high``; 8-11 the signs of bytes 1, 3, 5
     and 7 in all bits; 12 zeros; from 13 on ones."""
+    picked = low.const(0)
+    for place in range(0, 32, 8):
+        source = ((selector & (4 << place)) != 0).select(high, low)
+        byte = (source >> (selector.field(place, 2) << 3)) & 0xFF
+        picked = picked | (byte << place)
+    fixed = _bytes_from(selector, 12)
+    signs = _bytes_from(selector, 8) & ~fixed
+    result = (picked & ~(signs | fixed)) | _bytes_from(selector, 13)
+    if low.ev.lazy:
+        # Signs are hardly ever asked for.
+        low.ev.rare((signs != 0).raw)
+        return result
+    return result | (_signs(high, low, selector) & signs)
+
+
+def _bytes_from(word: Value, limit: int) -> Value:
+    """All ones in the bytes that are at least ``limit``, zeros in the others."""
+    tops = ((word & 0x7F7F7F7F) + (0x80 - limit) * 0x01010101) | word
+    return ((tops >> 7) & 0x01010101) * 0xFF
+
+
+def _signs(high: Value, low: Value, selector: Value) -> Value:
+    """In each byte the sign of byte 1, 3, 5 or 7 by the low two bits of the selector's byte."""
     result = low.const(0)
     for place in range(0, 32, 8):
-        select = selector.field(place, 8)
-        byte = (((select & 4) != 0).select(high, low) >> ((select & 3) << 3)) & 0xFF
-        odd = ((select & 2) != 0).select(high, low)
-        sign = (((select & 1) != 0).select(odd, odd << 16).bits(i32) >> 31).bits(byte.type) & 0xFF
-        fixed = (select == 12).select(low.const(0), 0xFF)
-        special = (select >= 12).select(fixed, sign)
-        result = result | ((select >= 8).select(special, byte) << place)
+        source = ((selector & (2 << place)) != 0).select(high, low)
+        source = ((selector & (1 << place)) != 0).select(source, source << 16)
+        result = result | ((source.bits(i32) >> 31).bits(low.type) & (0xFF << place))
     return result
 
 
