@@ -51,8 +51,8 @@ class VirtualDevice:
 class Counter:
     """The conflicts of two lanes, all others inactive.
 
-    Of the probe ``lanes``, lanes ``first`` and ``second`` ask one bank for different dwords. Of the probe ``dwords``, two
-    lanes of one phase ask for dwords ``first`` and ``second`` and those after them.
+    Of the probe ``lanes``, lanes ``first`` and ``second`` ask one bank for different dwords. Of the probe ``dwords``,
+    two lanes of one phase ask for dwords ``first`` and ``second`` and those after them.
     """
 
     probe: Literal["lanes", "dwords"]
