@@ -219,5 +219,5 @@ def test_nops_of_the_vector_alu_count_once() -> None:
     tracker = Tracker(profiles)
     tracker.issue(0)
     tracker.issue(1)
-    assert tracker.ages()[0] == 1
+    assert tracker.ages()[0] == (1, -1)
     assert wait_states_of(instructions[1]) == 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from pykittens.isa import DEFINITIONS
-from pykittens.isa.hazards import Missing, Profile, Tracker
+from pykittens.isa.hazards import Ages, Missing, Profile, Tracker, join
 from pykittens.isa.instruction import Instruction
 
 from .control_flow import forward
@@ -14,8 +14,6 @@ from .program import Item, Line, Program
 _NOP = DEFINITIONS["s_nop"]
 _MOST = 16
 """``s_nop 15`` waits for 16 states; its other bits do nothing."""
-
-_Ages = dict[Hashable, int]
 
 
 def insert(program: Program) -> Program:
@@ -27,7 +25,7 @@ def insert(program: Program) -> Program:
     lines = {i: item for i, item in enumerate(items) if isinstance(item, Line)}
     profiles: dict[Hashable, Profile] = {i: Profile(line.instruction, program.arch) for i, line in lines.items()}
 
-    def through(n: int, ages: _Ages, out: list[Item] | None = None) -> _Ages:
+    def through(n: int, ages: Ages, out: list[Item] | None = None) -> Ages:
         tracker = Tracker(profiles, ages)
         for i in range(graph[n].start, graph[n].stop):
             if i in lines:
@@ -41,16 +39,12 @@ def insert(program: Program) -> Program:
                 out.append(items[i])
         return tracker.ages()
 
-    start: _Ages = {}
+    start: Ages = {}
     result: list[Item] = []
-    entries = forward(graph, start, through, _join)
+    entries = forward(graph, start, through, join)
     for n, ages in enumerate(entries):
         through(n, ages or {}, result)
     return program.with_items(result)
-
-
-def _join(a: _Ages, b: _Ages) -> _Ages:
-    return a | {key: min(age, a.get(key, age)) for key, age in b.items()}
 
 
 def _nops(missing: list[Missing], line: Line, lines: dict[int, Line]) -> list[Item]:

@@ -47,11 +47,15 @@ class Facts:
 
 @dataclass(frozen=True)
 class Side:
-    """Producer or consumer of a hazard: a class in words, who belongs to it, and the registers in question."""
+    """Producer or consumer of a hazard: a class in words, who belongs to it, and the registers in question.
+
+    ``matrix_result``: of the results of matrix instructions, which come in order, only the last in a register matters.
+    """
 
     words: str
     holds: Callable[[Definition, str], bool]
     registers: Callable[[Facts], int]
+    matrix_result: bool = False
 
 
 # -- classes -----------------------------------------------------------------------------------------------------

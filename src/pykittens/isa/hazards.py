@@ -102,7 +102,7 @@ _MEMORY_TOUCHES = Side("a memory access reads or overwrites them", c.is_memory, 
 
 
 def _matrix(words: str, holds: Callable[[Definition, str], bool]) -> Side:
-    return Side(f"{words} writes registers", holds, c.vectors_written)
+    return Side(f"{words} writes registers", holds, c.vectors_written, matrix_result=True)
 
 
 def _rows() -> tuple[Row, ...]:
@@ -269,34 +269,46 @@ def required(producer: Instruction, consumer: Instruction, arch: str, accum_offs
     return list(_open(Profile(producer, arch, accum_offset), Profile(consumer, arch, accum_offset), 0))
 
 
-def _open(producer: Profile, consumer: Profile, there: int) -> Iterator[tuple[Row, int]]:
+def _open(producer: Profile, consumer: Profile, there: int, alive: int = -1) -> Iterator[tuple[Row, int]]:
     for n, registers, states in producer.threats:
         if states <= there:
             continue
         exposed, row = consumer.exposure(n), ROWS[n]
+        if row.producer.matrix_result:
+            registers &= alive
         if row.relation(registers, exposed) and (row.pair is None or row.pair(producer.facts, consumer.facts)):
             yield row, states
 
 
+Ages = dict[Hashable, tuple[int, int]]
+"""Producers by the caller's keys: states since then, and the registers that no later matrix instruction rewrote."""
+
+
+def join(a: Ages, b: Ages) -> Ages:
+    """What two paths that meet have behind them: of each producer the smaller age and all registers."""
+    joined = dict(a)
+    for key, (age, alive) in b.items():
+        other_age, other_alive = a.get(key, (age, 0))
+        joined[key] = min(age, other_age), alive | other_alive
+    return joined
+
+
 class Tracker:
-    """Hazards along one path: the instructions of the last `LONGEST` states, named by the caller's keys.
+    """Hazards along one path: the producers of the last `LONGEST` states, of which ``profiles`` tells by key."""
 
-    ``ages`` maps a key to the states since that instruction; paths are joined by the smaller age.
-    """
-
-    def __init__(self, profiles: Mapping[Hashable, Profile], ages: Mapping[Hashable, int] | None = None) -> None:
+    def __init__(self, profiles: Mapping[Hashable, Profile], ages: Ages | None = None) -> None:
         self._profiles = profiles
         self._clock = 0
-        self._issued = {key: -age for key, age in (ages or {}).items()}
+        self._issued = {key: (-age, alive) for key, (age, alive) in (ages or {}).items()}
 
     def missing(self, profile: Profile) -> list[Missing]:
         """The hazards that are open if this instruction comes next."""
         found: list[Missing] = []
-        for key, issued in self._issued.items():
+        for key, (issued, alive) in self._issued.items():
             producer = self._profiles[key]
             if producer.threat & profile.exposed:
                 there = self._clock - issued
-                for row, states in _open(producer, profile, there):
+                for row, states in _open(producer, profile, there, alive):
                     agreed = states if row.agreed is None else min(states, row.agreed(producer.facts))
                     found.append(Missing(row, key, states, agreed, there))
         return found
@@ -304,19 +316,22 @@ class Tracker:
     def wait(self, states: int) -> None:
         """So many states pass."""
         self._clock += states
-        old = [key for key, issued in self._issued.items() if self._clock - issued >= self._profiles[key].reach]
+        old = [key for key, (issued, _) in self._issued.items() if self._clock - issued >= self._profiles[key].reach]
         for key in old:
             del self._issued[key]
 
     def issue(self, key: Hashable) -> None:
-        """The instruction of this key comes next, and takes one state."""
-        states = wait_states(self._profiles[key].facts.instruction)
-        self.wait(states)
-        if self._profiles[key].threats:
-            self._issued[key] = self._clock
+        """The instruction of this key comes next, and takes its states."""
+        profile = self._profiles[key]
+        self.wait(wait_states(profile.facts.instruction))
+        if profile.facts.definition.mfma is not None:
+            for other, (issued, alive) in self._issued.items():
+                self._issued[other] = issued, alive & ~profile.facts.written
+        if profile.threats:
+            self._issued[key] = self._clock, -1
 
-    def ages(self) -> dict[Hashable, int]:
-        return {key: self._clock - issued for key, issued in self._issued.items()}
+    def ages(self) -> Ages:
+        return {key: (self._clock - issued, alive) for key, (issued, alive) in self._issued.items()}
 
 
 def wait_states(instruction: Instruction) -> int:
