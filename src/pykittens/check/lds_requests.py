@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pykittens.arch.lds_banks import Direction
-from pykittens.isa.define import Access
+from pykittens.isa.define import Definition
 from pykittens.isa.instruction import Instruction
 
 LANES = 64
@@ -18,6 +18,7 @@ M0_BASE = 0xFFFF
 """Bits of M0 that DS instructions without an address register start from."""
 M0_COPY_BASE = 0x3FFFF
 """Bits of M0 that copies to LDS start from."""
+_DIRECTIONS: dict[str, Direction] = {"load": "read", "store": "write", "atomic": "write"}
 
 
 @dataclass(frozen=True)
@@ -30,12 +31,18 @@ class Request:
     active: np.ndarray
 
 
+def request_kind(definition: Definition) -> tuple[Direction, int] | None:
+    """(direction, bytes a lane) of a DS instruction's request; None if it makes none. Two-address forms make two."""
+    access = definition.access
+    if access is None or access.space != "lds" or access.kind not in _DIRECTIONS:
+        return None
+    size = access.bits // 8 if access.stride else access.bytes
+    return ("transpose" if access.transpose else _DIRECTIONS[access.kind]), size
+
+
 def uses_lds(instruction: Instruction) -> bool:
     """Whether it reads or writes LDS memory; lane permutations use only its crossbar."""
-    access = instruction.definition.access
-    return access is not None and (
-        _is_copy(instruction, access) or (access.space == "lds" and access.kind in _DIRECTIONS)
-    )
+    return request_kind(instruction.definition) is not None or _is_copy(instruction)
 
 
 def lds_requests(
@@ -47,36 +54,43 @@ def lds_requests(
     ``copy_stride``: bytes from lane to lane of copies of 12 and 16 bytes (`Arch.load_to_lds_wide_stride`). Two-address
     forms make two requests; LDS atomics count as writes, append and consume as one lane's.
     """
-    access = instruction.definition.access
-    if access is None or not uses_lds(instruction):
-        return []
-    offset = int(str(instruction.modifiers.get("offset", 0)))
+    access, kind = instruction.definition.access, request_kind(instruction.definition)
+    offset = _modifier(instruction, "offset")
     lanes = np.arange(LANES)
     start = np.asarray(m0, np.int64)[:, None]
-    if _is_copy(instruction, access):
+    if access is not None and _is_copy(instruction):
         step = copy_stride if access.bytes > 4 else 4
         return [Request("write", access.bytes, (start & M0_COPY_BASE) + offset + step * lanes, active)]
-    direction: Direction = "transpose" if access.transpose else _DIRECTIONS[access.kind]
-    size = access.bits // 8
+    if access is None or kind is None:
+        return []
+    direction, size = kind
     if access.m0:
         alone = access.kind == "atomic"
         place = (start & M0_BASE) + offset + (0 if alone else 4) * lanes
         return [Request(direction, size, place, _first_lane(active) if alone else active)]
-    assert address is not None
+    if address is None:
+        raise AssertionError(f"{instruction.name} has an address register")
     base = np.asarray(address, np.int64)
     if not access.stride:
-        return [Request(direction, access.bytes, base + offset, active)]
+        return [Request(direction, size, base + offset, active)]
     step = access.stride * size
-    offsets = (int(str(instruction.modifiers.get(name, 0))) for name in ("offset0", "offset1"))
-    return [Request(direction, size, base + step * each, active) for each in offsets]
+    return [
+        Request(direction, size, base + step * _modifier(instruction, name), active) for name in ("offset0", "offset1")
+    ]
 
 
-_DIRECTIONS: dict[str, Direction] = {"load": "read", "store": "write", "atomic": "write"}
+def _modifier(instruction: Instruction, name: str) -> int:
+    value = instruction.modifiers.get(name, 0)
+    assert isinstance(value, int)
+    return value
 
 
-def _is_copy(instruction: Instruction, access: Access) -> bool:
+def _is_copy(instruction: Instruction) -> bool:
     """Whether it loads from memory into LDS."""
-    return bool(access.to_lds) and (bool(instruction.modifiers.get("lds")) or not instruction.definition.explicit_dsts)
+    definition = instruction.definition
+    if definition.access is None or not definition.access.to_lds:
+        return False
+    return bool(instruction.modifiers.get("lds")) or not definition.explicit_dsts
 
 
 def _first_lane(active: np.ndarray) -> np.ndarray:
