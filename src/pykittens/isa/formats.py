@@ -18,8 +18,7 @@ LITERAL, SDWA_WORD, DPP_WORD = 255, 249, 250
 class Format:
     """One encoding: ``size`` bytes, recognised by ``prefix`` (the top ``prefix_bits`` bits of the first dword).
 
-    ``fields`` maps a field's name to (lowest bit, width). ``second`` is the value of the ``seg`` field that tells the
-    three flat address spaces apart, else None.
+    ``fields`` maps a field's name to (lowest bit, width).
     """
 
     name: str
@@ -27,14 +26,6 @@ class Format:
     prefix_bits: int
     prefix: int
     fields: dict[str, tuple[int, int]] = field(hash=False)
-
-    @property
-    def reserved(self) -> int:
-        """Bits of no field and not of the prefix: they must be 0."""
-        used = ((1 << self.prefix_bits) - 1) << (32 - self.prefix_bits)
-        for low, width in self.fields.values():
-            used |= ((1 << width) - 1) << low
-        return ~used & ((1 << 8 * self.size) - 1)
 
 
 def _format(name: str, size: int, prefix: str, fields: str) -> Format:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .define import Definition, Operand
+from .define import Operand
 from .instruction import Instruction, Operands
 from .registers import Const, Label
 from .text_modifiers import modifiers_text
 from .text_names import hwreg_text, index_mode_text, message_text, waitcnt_text
 from .text_operands import number_text, operand_text, plain_literal_text, with_modifiers
 from .types import label
-from .vector_modifiers import takes_neg
 
 _SUFFIXES = {"e32": "_e32", "e64": "_e64", "sdwa": "_sdwa", "dpp": "_dpp"}
 
@@ -103,25 +102,17 @@ def _source(
     if definition.has("literal") and index == len(definition.explicit_srcs) - 1 and isinstance(value, Const):
         return plain_literal_text(value)
     shown = operand_text(value, operand, definition.has(f"literal{index}"))
-    return _modified(instruction, definition, operand, shown, value, index)
-
-
-def _modified(
-    instruction: Instruction, definition: Definition, operand: Operand, shown: str, value: Operands, index: int
-) -> str:
-    flags = []
-    for name, source in (("neg", "neg"), ("abs", "abs"), ("sext", "sext")):
-        given = instruction.modifiers.get(source)
-        flags.append(given[index] if isinstance(given, tuple) and name in ("neg", "abs", "sext") else 0)
     if definition.mfma is not None:
         return shown
-    if definition.has("mix"):
-        for i, name in enumerate(("neg_lo", "neg_hi")):
-            given = instruction.modifiers.get(name)
-            flags[i] = given[index] if isinstance(given, tuple) else 0
-    elif not takes_neg(definition, operand):
-        flags[:2] = [0, 0]
-    return with_modifiers(shown, isinstance(value, Const), *flags)
+    neg, absolute = ("neg_lo", "neg_hi") if definition.has("mix") else ("neg", "abs")
+    bits = [_bit(instruction, name, index) for name in (neg, absolute, "sext")]
+    return with_modifiers(shown, isinstance(value, Const), *bits)
+
+
+def _bit(instruction: Instruction, name: str, index: int) -> int:
+    """One source's entry of a modifier that has one per source."""
+    value = instruction.modifiers.get(name)
+    return int(value[index]) if isinstance(value, tuple) else 0
 
 
 def _scalar_offset(instruction: Instruction, operand: Operand, value: Operands) -> str:

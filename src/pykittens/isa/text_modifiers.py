@@ -8,13 +8,18 @@ from .instruction import Instruction
 from .text_names import DEFAULT_BUFFER_FORMAT, buffer_format_text, swizzle_text
 from .vector_modifiers import op_sel_entries
 
-_OMUL = {2.0: "mul:2", 4.0: "mul:4", 0.5: "div:2"}
+_OMUL: dict[object, str] = {2.0: "mul:2", 4.0: "mul:4", 0.5: "div:2"}
 _CACHE = ("glc", "sc0", "nt", "sc1")
 
 
-def _list(name: str, values: object) -> str:
-    if not isinstance(values, tuple):
-        raise AssertionError(f"{name} is {values!r}, not a tuple")
+def _tuple(instruction: Instruction, name: str, default: tuple[int, ...] = ()) -> tuple[object, ...]:
+    value = instruction.modifiers.get(name, default)
+    if not isinstance(value, tuple):
+        raise AssertionError(f"{name} of {instruction.name} is {value!r}, not a tuple")
+    return value
+
+
+def _list(name: str, values: tuple[object, ...]) -> str:
     return f"{name}:[{','.join(map(str, values))}]"
 
 
@@ -39,17 +44,12 @@ def _vector(instruction: Instruction) -> Iterator[str]:
     if "bitop3" in m:
         yield f"bitop3:{m['bitop3']:#x}"
     if "op_sel" in m:
-        values = m["op_sel"]
-        if not isinstance(values, tuple):
-            raise AssertionError(f"op_sel is {values!r}, not a tuple")
+        values = _tuple(instruction, "op_sel")
         yield _list("op_sel", tuple(values[i] for i in op_sel_entries(instruction.definition)))
     if "clamp" in m:
         yield "clamp"
     if "omul" in m:
-        omul = m["omul"]
-        if not isinstance(omul, float):
-            raise AssertionError(f"omul is {omul!r}, not a float")
-        yield _OMUL[omul]
+        yield _OMUL[m["omul"]]
     if instruction.encoding == "sdwa":
         yield from _sdwa(instruction)
     elif instruction.encoding == "dpp":
@@ -67,10 +67,7 @@ def _sdwa(instruction: Instruction) -> Iterator[str]:
 
 def _dpp(instruction: Instruction) -> Iterator[str]:
     m = instruction.modifiers
-    control = m["dpp_ctrl"]
-    if not isinstance(control, tuple):
-        raise AssertionError(f"dpp_ctrl is {control!r}, not a tuple")
-    name, *numbers = control
+    name, *numbers = _tuple(instruction, "dpp_ctrl")
     if name == "quad_perm":
         yield _list("quad_perm", tuple(numbers))
     else:
@@ -86,14 +83,14 @@ def _packed(instruction: Instruction) -> Iterator[str]:
     ones = (1,) * len(definition.explicit_srcs)
     zeros = (0,) * len(ones)
     if "op_sel" in m:
-        yield _list("op_sel", m["op_sel"])
+        yield _list("op_sel", _tuple(instruction, "op_sel"))
     # The mix instructions read whole registers by default.
-    high = m.get("op_sel_hi", ones)
+    high = _tuple(instruction, "op_sel_hi", ones)
     if high != (zeros if definition.has("mix") else ones):
         yield _list("op_sel_hi", high)
     for name in () if definition.has("mix") else ("neg_lo", "neg_hi"):
         if name in m:
-            yield _list(name, m[name])
+            yield _list(name, _tuple(instruction, name))
     if "clamp" in m:
         yield "clamp"
 
@@ -103,20 +100,13 @@ def _matrix(instruction: Instruction) -> Iterator[str]:
     shape = instruction.definition.mfma
     if shape is not None and shape.scaled:
         for name in ("op_sel", "op_sel_hi"):
-            values = m.get(name, (0, 0))
             if name in m or name == "op_sel_hi":
-                yield _list(name, (*_tuple(values), 0))
+                yield _list(name, (*_tuple(instruction, name, (0, 0)), 0))
     for name in ("cbsz", "abid", "blgp"):
         if m.get(name):
             yield f"{name}:{m[name]}"
     if "neg" in m:
-        yield _list("neg", m["neg"])
-
-
-def _tuple(values: object) -> tuple[object, ...]:
-    if not isinstance(values, tuple):
-        raise AssertionError(f"{values!r} is no tuple")
-    return values
+        yield _list("neg", _tuple(instruction, "neg"))
 
 
 def _memory(instruction: Instruction) -> Iterator[str]:

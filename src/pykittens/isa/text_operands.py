@@ -75,7 +75,8 @@ def plain_literal_text(const: Const) -> str:
 
     LLVM prints some as floats there (``1.0``), which its assembler takes for 0: hexadecimal says the same without harm.
     """
-    return number_text(signed(const.bits)) if is_inline_int(signed(const.bits)) else hex(const.bits)
+    value = signed(const.bits)
+    return str(value) if is_inline_int(value) else hex(const.bits)
 
 
 def operand_text(value: Operands, operand: Operand, always_literal: bool = False) -> str:
