@@ -9,7 +9,7 @@ import pytest
 
 from pykittens.asm import wait_states
 from pykittens.asm.program import Program
-from pykittens.isa.hazards import LONGEST, ROWS, Missing, Profile, Tracker, required
+from pykittens.isa.hazards import LONGEST, ROWS, Missing, Profile, Tracker, join, required
 from pykittens.isa.hazards import wait_states as wait_states_of
 from pykittens.isa.instruction import Instruction
 from pykittens.isa.registers import a, s, v
@@ -221,3 +221,24 @@ def test_nops_of_the_vector_alu_count_once() -> None:
     tracker.issue(1)
     assert tracker.ages()[0] == (1, -1)
     assert wait_states_of(instructions[1]) == 1
+
+
+def test_a_later_matrix_result_takes_the_place_of_an_earlier_one() -> None:
+    """The second instruction rewrites v[0:3], so that only v[4:15] still wait for the first, which takes 12 states."""
+    instructions = _instructions(
+        "gfx950",
+        lambda p: p.v_mfma_f32_32x32x8_f16(v[0:15], v[40:41], v[40:41], 0),
+        lambda p: p.v_mfma_f32_4x4x4_16b_f16(v[0:3], v[40:41], v[40:41], 0),
+        lambda p: p.v_mov_b32(v[60], v[0]),
+        lambda p: p.v_mov_b32(v[60], v[4]),
+    )
+    profiles = {n: Profile(instruction, "gfx950") for n, instruction in enumerate(instructions)}
+    tracker = Tracker(profiles)
+    tracker.issue(0)
+    tracker.issue(1)
+    assert [(m.producer, m.required, m.there) for m in tracker.missing(profiles[2])] == [(1, 5, 0)]
+    assert [(m.producer, m.required, m.there) for m in tracker.missing(profiles[3])] == [(0, 12, 1)]
+
+
+def test_paths_join_with_the_smaller_age_and_all_registers() -> None:
+    assert join({"p": (3, 0b01), "q": (1, 1)}, {"p": (2, 0b10)}) == {"p": (2, 0b11), "q": (1, 1)}
