@@ -8,6 +8,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from pykittens.isa import Instruction, Reg, lookup
+from pykittens.sim.mode import Mode
+from pykittens.sim.oracle import Wave
+
 from .meaning_calls import F32_EDGES, INT_EDGES, bits, each, pairs, random_floats, run, same
 from .test_vop1_definitions import SMALL
 from .test_vop2_definitions import signed
@@ -141,6 +145,16 @@ def test_bf16_rounds_to_nearest_even() -> None:
     # Truncation would shrink every number by about half a place, 2^-9 on average.
     error = np.abs(got.astype(np.float64)) / np.abs(numbers) - 1
     assert abs(error.mean()) < 2.0**-15
+
+
+@pytest.mark.parametrize("flush", [False, True])
+def test_a_denormal_becomes_a_bf16_denormal_or_zero_as_mode_says(flush: bool) -> None:
+    wave = Wave()
+    wave.sgpr[126:128] = 0xFFFFFFFF
+    wave.vgpr[1] = 0x00018000
+    instruction = Instruction(lookup("v_cvt_pk_bf16_f32"), (Reg("v", 0), Reg("v", 1), Reg("v", 1)))
+    wave.run(instruction, "gfx950", Mode(f32_denorm_flush_in=flush))
+    assert wave.vgpr[0][0] == (0 if flush else 0x00020002)
 
 
 def test_f16_pairs_round_to_nearest_or_toward_zero() -> None:

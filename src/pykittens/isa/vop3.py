@@ -179,7 +179,7 @@ define(
 # -- lanes ---------------------------------------------------------------------------------------------------------
 define(
     "VOP3", 649, "v_readlane_b32", "s:b32 = b32, s:u32", lambda a, lane: a.lanes().lane(lane & 63),
-    flags="sdst no_exec vector_only",
+    flags="sdst no_exec",
 )  # fmt: skip
 define(
     "VOP3", 650, "v_writelane_b32", "b32 = s:b32, s:u32, dst", lambda a, lane, old: old.lanes().with_lane(lane & 63, a),
