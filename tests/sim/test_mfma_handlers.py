@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pykittens.isa import mfma, mfma_layout, mfma_numpy
+from pykittens.isa import mfma, mfma_numpy
 from pykittens.isa.define import DEFINITIONS, Definition
 from pykittens.isa.float_mode import FloatMode
 from pykittens.isa.instruction import Instruction, Operands
@@ -103,8 +103,10 @@ def check(
     constant_c: int = 0,
     places: tuple[Reg, Reg, Reg, Reg] = (a[0], v[0], a[40], v[64]),
     raw: bool = False,
+    codes: tuple[int, int] | None = None,
     fill_c: int | None = None,
-    scales: tuple[int, int] = (100, 150),
+    scales: tuple[int, int, int, int] = (100, 150, 100, 150),
+    nan_scales: bool = False,
 ) -> Array:
     """One instruction on random registers, natively and in NumPy; every register of the file must be equal. Gives D."""
     modifiers = modifiers or {}
@@ -125,12 +127,19 @@ def check(
             registers[part[r]] = operand(rng, name, r.count, specials)
         if shape.d != "i32":
             registers[part[d if shape.sparse else c]] = operand(rng, shape.d, d.count, specials)
+    if codes:
+        for r, code, bits in zip((left, right), codes, mfma.element_bits(definition, modifiers), strict=True):
+            registers[part[r]] = pack(np.full((64, r.count * 32 // bits), code, np.uint64), bits)
+        fill_c = 0
     if fill_c is not None:
         registers[part[c]] = fill_c
     operands: list[Operands] = [d, left, right, constant or c]
     extras: dict[str, Any] = {"index": registers[200].copy()} if shape.sparse else {}
     if shape.scaled:
-        registers[210:212] = rng.integers(*scales, (2, 64, 4), dtype=np.uint8).view(np.uint32)[..., 0]
+        for row, span in ((210, scales[:2]), (211, scales[2:])):
+            registers[row] = rng.integers(*span, (64, 4), dtype=np.uint8).view(np.uint32)[:, 0]
+        if nan_scales:
+            registers[210, ::5] = 0xFFFFFFFF
         operands += [v[210], v[211]]
         extras = {"scale_a": registers[210].copy(), "scale_b": registers[211].copy()}
     mode = mode or FloatMode()
@@ -156,7 +165,8 @@ def check(
 def test_every_instruction(definition: Definition, arch: str) -> None:
     check(definition, arch, seed=1)
     check(definition, arch, seed=2, specials=0.02)
-    check(definition, arch, seed=3, raw=True)
+    check(definition, arch, seed=3, specials=0.5 / definition.mfma.k if definition.mfma else 0)
+    check(definition, arch, seed=4, raw=True)
 
 
 @pytest.mark.parametrize(("definition", "arch"), FORMS, ids=name_of)
@@ -217,6 +227,21 @@ def test_mixed_formats(definition: Definition, cbsz: int, blgp: int) -> None:
     check(definition, "gfx950", formats, seed=10, specials=0.002)
 
 
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_code(name: str) -> None:
+    """Each code alone in A, times 1 in B, and on gfx950 times scales of which some are NaN."""
+    arch = "gfx942" if name.endswith("uz") else "gfx950"
+    kind = "fp8" if name.startswith("e4") else "bf8"
+    form = f"v_mfma_f32_16x16x32_{kind}_{kind}" if arch == "gfx942" else "v_mfma_scale_f32_16x16x128_f8f6f4"
+    number = mfma.F8F6F4.index(name) if arch == "gfx950" else 0
+    definition, modifiers = DEFINITIONS[form], {"cbsz": number, "blgp": number} if number else {}
+    one = int(np.flatnonzero(FORMATS[name].values == 1)[0])
+    for code in range(1 << FORMATS[name].bits):
+        d = check(definition, arch, modifiers, codes=(code, one), scales=(100, 150, 127, 128), nan_scales=True)
+        if arch == "gfx942" and np.isfinite(value := FORMATS[name].values[code]):
+            assert (d.view(np.float32) == 32 * value).all()
+
+
 @pytest.mark.parametrize("definition", SCALED, ids=name_of)
 @pytest.mark.parametrize("select", range(4))
 def test_scale_bytes(definition: Definition, select: int) -> None:
@@ -230,10 +255,14 @@ def test_scale_bytes(definition: Definition, select: int) -> None:
 
 
 @pytest.mark.parametrize("definition", SCALED, ids=name_of)
-@pytest.mark.parametrize("scales", [(0, 20), (220, 239), (239, 255), (0, 255), (250, 256)])
-def test_extreme_scales(definition: Definition, scales: tuple[int, int]) -> None:
+@pytest.mark.parametrize(
+    "scales",
+    [(0, 20, 0, 20), (220, 239, 0, 20), (0, 20, 239, 255), (240, 242, 0, 10), (0, 255, 0, 255), (250, 256, 0, 10)],
+)
+def test_extreme_scales(definition: Definition, scales: tuple[int, int, int, int]) -> None:
     for cbsz in (0, 1, 4):
         check(definition, "gfx950", {"cbsz": cbsz}, seed=12, scales=scales)
+        check(definition, "gfx950", {"cbsz": cbsz}, seed=12, scales=scales, raw=True)
         check(definition, "gfx950", {"cbsz": cbsz}, seed=13, scales=scales, mode=FloatMode(fp16_ovfl=True))
 
 
@@ -295,10 +324,3 @@ def test_meaningless_operands_are_refused() -> None:
     for definition, operands, modifiers, text in bad:
         with pytest.raises(BadOperand, match=text):
             mfma_handlers.bind(Instruction(definition, operands, modifiers), context("gfx950"))
-
-
-def test_lanes_of_indices_are_those_of_a() -> None:
-    """Guards the layout that the C code repeats: an index register of zeros picks the first two... of each four."""
-    shape = DEFINITIONS["v_smfmac_f32_16x16x64_f16"].mfma
-    assert shape is not None
-    assert mfma_layout.index_sets(shape, 16) == 2

@@ -29,7 +29,7 @@ class Location(NamedTuple):
 
 
 class Packing(NamedTuple):
-    """How a lane's ``items`` elements lie along K: in runs of ``run``, which ``groups`` groups of lanes take in turn."""
+    """How a lane's ``items`` elements lie along K: in runs of ``run``, which ``groups`` lane groups take in turn."""
 
     groups: int
     items: int

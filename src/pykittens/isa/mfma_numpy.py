@@ -144,7 +144,7 @@ def _scales(shape: Mfma, modifiers: Mapping[str, object], register: Array | None
     )
     row, k = np.ogrid[: shape.m, : shape.k]
     lane = mfma_layout.scale_lane(shape, row, k // mfma_layout.SCALE_BLOCK)
-    return scale_values(register[lane] >> np.uint32(8 * byte) & np.uint32(0xFF))[None]
+    return np.asarray(scale_values(register[lane] >> np.uint32(8 * byte) & np.uint32(0xFF)))[None]
 
 
 def _f32(a: Array, b: Array, old: Array, chosen: Array, clamp: bool) -> Array:

@@ -48,10 +48,9 @@ def bind(instruction: Instruction, context: BindContext) -> Bound:
         flags |= sum((low + 2 * high) << place for low, high, place in selected)
         scales = [_row(instruction, i, context) for i in (4, 5)]
     elements, lanes = _elements(instruction, context), _lane_control(instruction, shape)
-    return bound(
-        symbol(_routine(shape, flags, lanes)), instruction, a, b, c, d, constant, *(_ELEMENTS.index(e) for e in elements),
-        shape.m, shape.k, shape.blocks, flags, lanes, *scales,
-    )  # fmt: skip
+    types = [_ELEMENTS.index(element) for element in elements]
+    place = (a, b, c, d, constant, *types, shape.m, shape.k, shape.blocks, flags, lanes, *scales)
+    return bound(symbol(_routine(shape, flags, lanes)), instruction, *place)
 
 
 def _routine(shape: Mfma, flags: int, lanes: int) -> str:

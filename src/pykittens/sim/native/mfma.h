@@ -39,7 +39,8 @@ enum Flag {
   NEGATE_A = 32, NEGATE_B = 64, NEGATE_C = 128,
   BYTE_A = 8, BYTE_B = 10 /* lowest bit of the number of the scale's byte */
 };
-enum { MAX_C_ROWS = 32, MAX_INPUT_ROWS = 8, MAX_K = 128, MAX_SPARSE = 32 * 32, SCALE_BLOCK = 32 };
+/* A and B have at most 128 x 16 or 64 x 32 elements. */
+enum { MAX_C_ROWS = 32, MAX_INPUT_ROWS = 8, MAX_ELEMENTS = 128 * 16, SCALE_BLOCK = 32 };
 
 /* Row i of a block of D: its register and first lane. */
 INLINE uint32_t d_register(uint32_t i, uint32_t side) { return i % 4 + 4 * (i / (256 / side)); }

@@ -4,8 +4,8 @@
 
 #include "mfma.h"
 
-/* Elements come in order of k. `width` of one k stand together: one for each row of a block of side 16 or 32, or for all
-   blocks of side 4 (64); other blocks follow each other. A lane holds `items` elements in runs of `run` along k. */
+/* Elements come in order of k. `width` of one k stand together: one for each row of a block of side 16 or 32, or for
+   all blocks of side 4 (64); other blocks follow each other. A lane holds `items` elements in runs of `run` along k. */
 typedef struct {
   uint32_t items, run, width;
 } Packing;
@@ -59,8 +59,10 @@ static void expand_specials(const Row *rows, int type, const Packing *p, const f
   for (uint32_t lane = 0; lane < LANES; lane++)
     for (uint32_t item = 0; item < p->items; item++) {
       union { uint32_t bits; float number; } value = {special_value(rows[item / 4][lane] >> item % 4 * 8 & 0xFF, type)};
-      uint32_t k = item % p->run + p->run * (lane / p->width + LANES / p->width * (item / p->run)), row = lane % p->width;
-      if (value.bits) out[k * p->width + row] = value.number * (scales ? scales[k / SCALE_BLOCK * p->width + row] : 1.0f);
+      if (!value.bits) continue;
+      uint32_t k = item % p->run + p->run * (lane / p->width + LANES / p->width * (item / p->run));
+      uint32_t row = lane % p->width;
+      out[k * p->width + row] = value.number * (scales ? scales[k / SCALE_BLOCK * p->width + row] : 1.0f);
     }
 }
 

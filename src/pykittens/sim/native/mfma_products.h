@@ -11,6 +11,15 @@ enum { ROWS_16 = 16, ROWS_32 = 8 };
 enum { ROWS_16 = 4, ROWS_32 = 2 };
 #endif
 
+/* One block of D = C + A B (all blocks, if their side is 4), A and B as mfma_elements.h expands them. */
+typedef struct {
+  const float *a, *b;
+  uint32_t k; /* elements of a row of A */
+  const Row *c;
+  Row *d;
+  int clamp; /* integers saturate */
+} Product;
+
 /* i32 sum of C and an exact integer in f32. */
 INLINE u32x16 add_integers(u32x16 c, f32x16 product_sum, int clamp) {
   u32x16 p = (u32x16)__builtin_convertvector(product_sum, i32x16), sum = c + p;
@@ -19,19 +28,21 @@ INLINE u32x16 add_integers(u32x16 c, f32x16 product_sum, int clamp) {
   return blend(overflow, (u32x16)((i32x16)c >> 31) ^ 0x7FFFFFFFu, sum);
 }
 
-/* One block of side 16 or 32, `rows` rows at a time. All but the pointers and k are constants where this is inlined. */
-INLINE void multiply(const float *a, const float *b, const uint32_t *pick, uint32_t side, uint32_t rows, uint32_t k, const Row *c, Row *d, int integer, int clamp) {
+/* A block of side 16 or 32, `rows` rows at a time; the numbers are constants where this is inlined. Products of i8 are
+   summed apart from C: they are exact in f32. Sparse: element k of row i of A meets those of B from
+   b[pick[k * side + i]] on; else `pick` is 0. */
+INLINE void multiply(const Product *x, const uint32_t *pick, uint32_t side, uint32_t rows, int integer) {
   const uint32_t columns = side / 16;
   for (uint32_t i0 = 0; i0 < side; i0 += rows) {
     f32x16 sum[16];
     UNROLL for (uint32_t i = 0; i < rows; i++) UNROLL for (uint32_t j = 0; j < columns; j++) {
-      const uint32_t *old = c[d_register(i0 + i, side)] + d_lane(i0 + i, side) + 16 * j;
+      const uint32_t *old = x->c[d_register(i0 + i, side)] + d_lane(i0 + i, side) + 16 * j;
       sum[i * columns + j] = integer ? (f32x16)0.0f : (f32x16)load_part(old);
     }
-    for (uint32_t step = 0; step < k; step++) {
-      const float *left = a + step * side + i0;
+    for (uint32_t k = 0; k < x->k; k++) {
+      const float *left = x->a + k * side + i0;
       UNROLL for (uint32_t i = 0; i < rows; i++) {
-        const f32_part *right = (const f32_part *)(b + (pick ? pick[step * side + i0 + i] : step * side));
+        const f32_part *right = (const f32_part *)(x->b + (pick ? pick[k * side + i0 + i] : k * side));
         UNROLL for (uint32_t j = 0; j < columns; j++)
           sum[i * columns + j] = __builtin_elementwise_fma((f32x16)left[i], right[j], sum[i * columns + j]);
       }
@@ -39,82 +50,75 @@ INLINE void multiply(const float *a, const float *b, const uint32_t *pick, uint3
     UNROLL for (uint32_t i = 0; i < rows; i++) UNROLL for (uint32_t j = 0; j < columns; j++) {
       uint32_t place = d_register(i0 + i, side), lane = d_lane(i0 + i, side) + 16 * j;
       f32x16 total = sum[i * columns + j];
-      store_part(d[place] + lane, integer ? add_integers(load_part(c[place] + lane), total, clamp) : one_nan(total));
+      u32x16 result = integer ? add_integers(load_part(x->c[place] + lane), total, x->clamp) : one_nan(total);
+      store_part(x->d[place] + lane, result);
     }
   }
 }
 
-/* One block of floats; the others below are of integers, whose sums are exact in f32. `clamp` saturates them. */
-ROUTINE void multiply_16(const float *a, const float *b, uint32_t k, const Row *c, Row *d) {
-  multiply(a, b, 0, 16, ROWS_16, k, c, d, 0, 0);
-}
-
-ROUTINE void multiply_32(const float *a, const float *b, uint32_t k, const Row *c, Row *d) {
-  multiply(a, b, 0, 32, ROWS_32, k, c, d, 0, 0);
-}
-
-ROUTINE void multiply_int_16(const float *a, const float *b, uint32_t k, const Row *c, Row *d, int clamp) {
-  multiply(a, b, 0, 16, ROWS_16, k, c, d, 1, clamp);
-}
-
-ROUTINE void multiply_int_32(const float *a, const float *b, uint32_t k, const Row *c, Row *d, int clamp) {
-  multiply(a, b, 0, 32, ROWS_32, k, c, d, 1, clamp);
-}
-
-/* Sparse: element k of row i of A meets the elements of B from b[pick[k * side + i]] on. */
-ROUTINE void multiply_sparse(const float *a, const float *b, const uint32_t *pick, uint32_t side, uint32_t k, const Row *c, Row *d, int integer, int clamp) {
+INLINE void multiply_side(const Product *x, const uint32_t *pick, uint32_t side, int integer) {
   if (side == 16)
-    multiply(a, b, pick, 16, ROWS_16, k, c, d, integer, clamp);
+    multiply(x, pick, 16, ROWS_16, integer);
   else
-    multiply(a, b, pick, 32, ROWS_32, k, c, d, integer, clamp);
+    multiply(x, pick, 32, ROWS_32, integer);
+}
+
+ROUTINE void multiply_dense(const Product *x, uint32_t side, int integer) {
+  if (integer)
+    multiply_side(x, 0, side, 1);
+  else
+    multiply_side(x, 0, side, 0);
+}
+
+ROUTINE void multiply_sparse(const Product *x, const uint32_t *pick, uint32_t side, int integer) {
+  if (integer)
+    multiply_side(x, pick, side, 1);
+  else
+    multiply_side(x, pick, side, 0);
 }
 
 /* Element `row` of each group of four lanes, for all four. */
 INLINE f32x16 of_each_four(f32x16 x, int row) {
-#define FOURS(n) __builtin_shufflevector(x, x, n, n, n, n, n + 4, n + 4, n + 4, n + 4, n + 8, n + 8, n + 8, n + 8, n + 12, n + 12, n + 12, n + 12)
+#define FOUR(n) n, n, n, n
+#define FOURS(n) __builtin_shufflevector(x, x, FOUR(n), FOUR(n + 4), FOUR(n + 8), FOUR(n + 12))
   return row == 0 ? FOURS(0) : row == 1 ? FOURS(1) : row == 2 ? FOURS(2) : FOURS(3);
 #undef FOURS
+#undef FOUR
 }
 
 /* All 16 blocks of side 4. */
-ROUTINE void multiply_4(const float *a, const float *b, uint32_t k, const Row *c, Row *d, int integer, int clamp) {
+ROUTINE void multiply_fours(const Product *x, int integer) {
   for (uint32_t first = 0; first < LANES; first += 16) {
     f32x16 sum[4];
-    UNROLL for (int i = 0; i < 4; i++) sum[i] = integer ? (f32x16)0.0f : (f32x16)load_part(c[i] + first);
-    for (uint32_t step = 0; step < k; step++) {
-      f32x16 left = *(const f32_part *)(a + step * LANES + first), right = *(const f32_part *)(b + step * LANES + first);
+    UNROLL for (int i = 0; i < 4; i++) sum[i] = integer ? (f32x16)0.0f : (f32x16)load_part(x->c[i] + first);
+    for (uint32_t k = 0; k < x->k; k++) {
+      f32x16 left = *(const f32_part *)(x->a + k * LANES + first);
+      f32x16 right = *(const f32_part *)(x->b + k * LANES + first);
       UNROLL for (int i = 0; i < 4; i++) sum[i] = __builtin_elementwise_fma(of_each_four(left, i), right, sum[i]);
     }
-    UNROLL for (int i = 0; i < 4; i++)
-      store_part(d[i] + first, integer ? add_integers(load_part(c[i] + first), sum[i], clamp) : one_nan(sum[i]));
+    UNROLL for (int i = 0; i < 4; i++) {
+      u32x16 result = integer ? add_integers(load_part(x->c[i] + first), sum[i], x->clamp) : one_nan(sum[i]);
+      store_part(x->d[i] + first, result);
+    }
   }
 }
 
-/* Exact product plus f32, rounded once: the f64 sum is rounded to odd, so that the second rounding sees what the first
-   one dropped. */
-INLINE f32x16 add_once(f64x16 product, f32x16 addend) {
-  typedef int64_t i64x16 __attribute__((ext_vector_type(16)));
-  f64x16 wide = __builtin_convertvector(addend, f64x16), sum = product + wide, part = sum - product;
-  f64x16 error = (product - (sum - part)) + (wide - part);
-  i64x16 bits = (i64x16)sum, inexact = (error < 0.0) | (error > 0.0), even = (bits & 1) == 0;
-  i64x16 step = ((error > 0.0) == (sum > 0.0)) ? (i64x16)1 : (i64x16)-1;
-  return __builtin_convertvector((f64x16)(bits + (step & inexact & even)), f32x16);
-}
-
-/* With scales apart, for scales so far out that a scaled element is no f32: scales[block of k][row or column]. */
-ROUTINE void multiply_scaled(const float *a, const float *b, const float *scale_a, const float *scale_b, uint32_t side, uint32_t k, const Row *c, Row *d) {
+/* With scales[block of k][row or column] apart, for scales so far out that a scaled element is no f32. In f64 a product
+   is exact and has at most 8 significant bits, so rounding its sum with an f32 first to f64 does not change the second
+   rounding: where the first is inexact, one of the two is below all that f32 could see beside the other. */
+ROUTINE void multiply_scaled(const Product *x, const float *scale_a, const float *scale_b, uint32_t side) {
   for (uint32_t i = 0; i < side; i++)
     for (uint32_t j = 0; j < side; j += 16) {
       uint32_t place = d_register(i, side), lane = d_lane(i, side) + j;
-      f32x16 sum = (f32x16)load_part(c[place] + lane);
-      for (uint32_t step = 0; step < k; step++) {
-        uint32_t block = step / SCALE_BLOCK * side;
-        f64x16 right = __builtin_convertvector(*(const f32_part *)(b + step * side + j), f64x16);
+      f32x16 sum = (f32x16)load_part(x->c[place] + lane);
+      for (uint32_t k = 0; k < x->k; k++) {
+        uint32_t block = k / SCALE_BLOCK * side;
+        f64x16 right = __builtin_convertvector(*(const f32_part *)(x->b + k * side + j), f64x16);
         f64x16 scale = __builtin_convertvector(*(const f32_part *)(scale_b + block + j), f64x16);
-        double left = (double)a[step * side + i] * (double)scale_a[block + i];
-        sum = add_once(left * (right * scale), sum);
+        double left = (double)x->a[k * side + i] * (double)scale_a[block + i];
+        sum = __builtin_convertvector(left * (right * scale) + __builtin_convertvector(sum, f64x16), f32x16);
       }
-      store_part(d[place] + lane, one_nan(sum));
+      store_part(x->d[place] + lane, one_nan(sum));
     }
 }
 

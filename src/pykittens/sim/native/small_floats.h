@@ -22,14 +22,16 @@ INLINE int mantissa_bits(int element) {
 }
 
 INLINE int exponent_bias(int element) {
-  const int bias[] = {[E4M3FN] = 7, [E5M2] = 15, [E4M3FNUZ] = 8, [E5M2FNUZ] = 16, [E2M3FN] = 1, [E3M2FN] = 3, [E2M1FN] = 1};
-  return bias[element];
+  if (element == E2M3FN || element == E2M1FN) return 1;
+  if (element == E3M2FN) return 3;
+  if (element == E4M3FN) return 7;
+  return element == E4M3FNUZ ? 8 : element == E5M2 ? 15 : 16;
 }
 
 /* The elements whose lowest bit is bit `shift` of each lane; bits around them do not matter. Codes that are no numbers
-   come out as numbers: see `special_codes`. The magnitude's bits become an f32 with exponent field + 127 - bias, which is
-   right but for subnormals: those have 1.m at that exponent where 2 * 0.m is meant, so twice the value less its leading
-   one. No step takes a subnormal f32, which are slow on some hosts. */
+   come out as numbers: see `special_codes`. The magnitude's bits become an f32 with exponent field + 127 - bias, which
+   is right but for subnormals: those have 1.m at that exponent where 2 * 0.m is meant, so twice the value less its
+   leading one. No step takes a subnormal f32, which are slow on some hosts. */
 INLINE f32x16 small_values(u32x16 lanes, int element, int shift) {
   const int bits = element_bits(element), mantissa = mantissa_bits(element), bias = exponent_bias(element);
   const int left = 23 - mantissa - shift;
