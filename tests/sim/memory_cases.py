@@ -6,11 +6,11 @@ import random
 from typing import Any
 
 import numpy as np
+from tests.sim.one_wave import BUFFER, BUFFER_BYTES, LANES, LDS_BYTES, PRIVATE_BYTES, State
 
 from pykittens.isa.define import Definition
 from pykittens.isa.instruction import Instruction
 from pykittens.isa.registers import Const, Reg
-from tests.sim.one_wave import BUFFER, BUFFER_BYTES, LANES, LDS_BYTES, PRIVATE_BYTES, State
 
 _DATA, _ADDRESS, _INDEX, _RESULT = 20, 4, 6, 60
 _DESCRIPTOR, _BASE, _SOFFSET, _SCALAR_DATA = 8, 12, 16, 32

@@ -1,4 +1,4 @@
-"""What memory instructions do, lane by lane in Python, from their `Access` and the ISA manual: the oracle for the C core."""
+"""What memory instructions do, lane by lane, from their `Access` and the ISA manual: the oracle for the C core."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+from tests.sim.one_wave import ACCUM_OFFSET, BUFFER, LANES, LDS_BYTES, State
 
 from pykittens.isa.define import Access
 from pykittens.isa.instruction import Instruction
 from pykittens.isa.registers import Const, Reg
 from pykittens.isa.swizzle_pattern import swizzle_lanes
-from tests.sim.one_wave import ACCUM_OFFSET, BUFFER, LANES, LDS_BYTES, State
 
 Roles = dict[str, Any]
 _FLOATS = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64}
@@ -226,8 +226,8 @@ def _loaded(memory: Any, at: int, in_range: int) -> int:
 
 
 def _vector_atomic(
-    instruction: Instruction, access: Access, roles: Roles, before: State, after: State, lane: int, memory: Any, at: int,
-    in_range: int,
+    instruction: Instruction, access: Access, roles: Roles, before: State, after: State, lane: int, memory: Any,
+    at: int, in_range: int,
 ) -> None:  # fmt: skip
     data, bits = roles.get("data") or roles["vdata"], 8 * access.bytes
     second = value(before, data, lane, bits, bits // 32) if access.op == "cmpswap" else 0

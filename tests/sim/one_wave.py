@@ -54,13 +54,13 @@ class State:
 
 
 class OneWave:
-    """Memory for a wave, used again by every `run`."""
+    """Memory for a wave, used again by every `run`. ``owned``: bytes of the buffer that the device knows."""
 
-    def __init__(self, arch: str) -> None:
+    def __init__(self, arch: str, owned: int = BUFFER_BYTES) -> None:
         self.arch = arch
         self._memory = GroupMemory()
         self._buffer = np.zeros(BUFFER_BYTES, np.uint8)
-        self._regions = RegionTable([Region("buffer", BUFFER, BUFFER_BYTES, self._buffer.ctypes.data, False)])
+        self._regions = RegionTable([Region("buffer", BUFFER, owned, self._buffer.ctypes.data, False)])
         launch = self._launch = native_types.Launch()
         launch.waves, launch.turn = 1, 16
         launch.lds_bytes, launch.private_bytes = LDS_BYTES, PRIVATE_BYTES

@@ -6,12 +6,12 @@ from functools import cache
 
 import numpy as np
 import pytest
-
-from pykittens.isa import DEFINITIONS
-from pykittens.isa.define import Definition
 from tests.sim.memory_cases import case
 from tests.sim.memory_reference import execute
 from tests.sim.one_wave import OneWave
+
+from pykittens.isa import DEFINITIONS
+from pykittens.isa.define import Definition
 
 CASES = 24
 TESTED = [
