@@ -9,12 +9,12 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from pykittens.isa.define import DEFINITIONS, Definition
-from pykittens.isa.float_mode import FloatMode
 from pykittens.isa.instruction import Instruction
 from pykittens.isa.mfma import operand_registers
 from pykittens.isa.registers import Reg
 from pykittens.sim import mfma_handlers
 from pykittens.sim.bind import BindContext
+from pykittens.sim.mode import Mode
 
 HOT: tuple[tuple[str, dict[str, object]], ...] = (
     ("v_mfma_f32_16x16x16_bf16", {}), ("v_mfma_f32_32x32x8_bf16", {}),
@@ -56,7 +56,7 @@ def nanoseconds(repeat: ctypes._CFuncPtr, definition: Definition, modifiers: dic
     """The best of several runs."""
     counts = operand_registers(definition, modifiers)
     operands = [Reg("v", 32 * i, count) for i, count in enumerate(counts)]
-    context = BindContext(definition.archs[-1], 256, FloatMode(), lambda pc: pc)  # type: ignore[arg-type]
+    context = BindContext(definition.archs[-1], 256, Mode(), lambda pc: pc)
     bound = mfma_handlers.bind(Instruction(definition, tuple(operands), modifiers), context)
     wave, op = aligned(1024 + 512 * 256), np.zeros(16, np.uint32)
     # 0x38 in every byte: ordinary numbers in all formats; scales of 1.

@@ -114,7 +114,8 @@ def test_blocks_of_results(name: str, place: Callable[[int, int, int], tuple[int
     [
         ("v_smfmac_f32_16x16x32_f16", 16, 4), ("v_smfmac_f32_32x32x16_bf16", 16, 4),
         ("v_smfmac_i32_16x16x64_i8", 8, 2),
-        ("v_smfmac_f32_16x16x64_f16", 16, 2), ("v_smfmac_f32_32x32x32_bf16", 16, 2), ("v_smfmac_i32_16x16x128_i8", 8, 1),
+        ("v_smfmac_f32_16x16x64_f16", 16, 2), ("v_smfmac_f32_32x32x32_bf16", 16, 2),
+        ("v_smfmac_i32_16x16x128_i8", 8, 1),
     ],
 )  # fmt: skip
 def test_indices_follow_the_elements_of_a(name: str, bits: int, sets: int) -> None:

@@ -11,12 +11,12 @@ import pytest
 
 from pykittens.isa import mfma, mfma_numpy
 from pykittens.isa.define import DEFINITIONS, Definition
-from pykittens.isa.float_mode import FloatMode
 from pykittens.isa.instruction import Instruction, Operands
 from pykittens.isa.registers import Const, Reg, a, v
 from pykittens.isa.small_floats import FORMATS
 from pykittens.sim import mfma_handlers
 from pykittens.sim.bind import BadOperand, BindContext
+from pykittens.sim.mode import Mode
 
 Array = np.ndarray[Any, Any]
 
@@ -33,11 +33,11 @@ def name_of(value: object) -> str | None:
     return value.name if isinstance(value, Definition) else None
 
 
-def context(arch: str, mode: FloatMode | None = None) -> BindContext:
-    return BindContext(arch, ACCUM_OFFSET, mode or FloatMode(), lambda pc: pc)  # type: ignore[arg-type]
+def context(arch: str, mode: Mode | None = None) -> BindContext:
+    return BindContext(arch, ACCUM_OFFSET, mode or Mode(), lambda pc: pc)
 
 
-def run(instruction: Instruction, registers: Array, arch: str, mode: FloatMode | None = None) -> Array:
+def run(instruction: Instruction, registers: Array, arch: str, mode: Mode | None = None) -> Array:
     """The register file (512, 64) after the instruction."""
     bound = mfma_handlers.bind(instruction, context(arch, mode))
     memory = np.zeros(1024 + registers.nbytes + 64, np.uint8)
@@ -98,7 +98,7 @@ def check(
     *,
     seed: int = 0,
     specials: float = 0.0,
-    mode: FloatMode | None = None,
+    mode: Mode | None = None,
     constant: Const | None = None,
     constant_c: int = 0,
     places: tuple[Reg, Reg, Reg, Reg] = (a[0], v[0], a[40], v[64]),
@@ -142,7 +142,7 @@ def check(
             registers[210, ::5] = 0xFFFFFFFF
         operands += [v[210], v[211]]
         extras = {"scale_a": registers[210].copy(), "scale_b": registers[211].copy()}
-    mode = mode or FloatMode()
+    mode = mode or Mode()
     extras |= {"flush_denormals": mode.f32_denorm_flush_in, "clamp": mode.fp16_ovfl}
     old = registers[part[d if shape.sparse else c]].copy()
     if constant:
@@ -171,7 +171,7 @@ def test_every_instruction(definition: Definition, arch: str) -> None:
 
 @pytest.mark.parametrize(("definition", "arch"), FORMS, ids=name_of)
 def test_clamp_and_flush(definition: Definition, arch: str) -> None:
-    mode = FloatMode(fp16_ovfl=True, f32_denorm_flush_in=True)
+    mode = Mode(fp16_ovfl=True, f32_denorm_flush_in=True)
     check(definition, arch, seed=4, specials=0.05, mode=mode)
     check(definition, arch, seed=5, raw=True, mode=mode)
 
@@ -187,7 +187,7 @@ def test_clamp_and_flush(definition: Definition, arch: str) -> None:
 def test_clamped_results_differ(name: str, c: int) -> None:
     """The data does overflow: clamping changes results of floats and of integers."""
     wrapped, clamped = (
-        check(DEFINITIONS[name], "gfx942", seed=5, raw=True, mode=FloatMode(fp16_ovfl=ovfl), fill_c=c)
+        check(DEFINITIONS[name], "gfx942", seed=5, raw=True, mode=Mode(fp16_ovfl=ovfl), fill_c=c)
         for ovfl in (False, True)
     )
     assert (wrapped != clamped).any()
@@ -223,7 +223,7 @@ def test_mixed_formats(definition: Definition, cbsz: int, blgp: int) -> None:
     formats = {"cbsz": cbsz, "blgp": blgp}
     plain = DEFINITIONS[definition.name.replace("_scale", "")]
     check(plain, "gfx950", formats, seed=8, specials=0.002)
-    check(plain, "gfx950", formats, seed=9, raw=True, mode=FloatMode(fp16_ovfl=True))
+    check(plain, "gfx950", formats, seed=9, raw=True, mode=Mode(fp16_ovfl=True))
     check(definition, "gfx950", formats, seed=10, specials=0.002)
 
 
@@ -263,7 +263,7 @@ def test_extreme_scales(definition: Definition, scales: tuple[int, int, int, int
     for cbsz in (0, 1, 4):
         check(definition, "gfx950", {"cbsz": cbsz}, seed=12, scales=scales)
         check(definition, "gfx950", {"cbsz": cbsz}, seed=12, scales=scales, raw=True)
-        check(definition, "gfx950", {"cbsz": cbsz}, seed=13, scales=scales, mode=FloatMode(fp16_ovfl=True))
+        check(definition, "gfx950", {"cbsz": cbsz}, seed=13, scales=scales, mode=Mode(fp16_ovfl=True))
 
 
 @pytest.mark.parametrize(("definition", "arch"), [(d, c) for d, c in FORMS if d.mfma and d.mfma.sparse], ids=name_of)
