@@ -27,7 +27,7 @@ from pykittens.sim.engine import Target
 from pykittens.sim.forms import Form
 
 SCC, MODE, VGPR, FIELDS, ROW_BYTES = 512, 516, 1024, 8, 4 * LANES
-ROWS, SCALARS = 512, 128
+ROWS = 512
 _STATE = {
     "vcc": 4 * NAMED_SCALARS["vcc"][0],
     "exec": 4 * NAMED_SCALARS["exec"][0],
@@ -67,32 +67,24 @@ class HandlerCode:
     def _field(self, number: int, type: str = "i32") -> str:
         return self.ev.block.emit(f"load {type}, ptr {self._at('%op', FIELDS + 4 * number)}, align 4")
 
-    def _index(self, slot: int, dword: int, relative: bool, limit: int) -> str:
-        """The number of a register as i64; below ``limit`` also where M0 has moved it."""
-        number = self._field(2 * slot)
-        if relative:
-            moved = self.state("m0").field(0, 8) if self.vector else self.state("m0")
-            number = self.ev.block.emit(f"add i32 {number}, {moved.raw.name}")
-            number = self.ev.block.emit(f"add i32 {number}, {dword}")
-            number = self.ev.block.emit(f"and i32 {number}, {limit - 1}")
-        return self.ev.block.emit(f"zext i32 {number} to i64")
-
     def _row(self, slot: int, dword: int) -> str:
         """The address of a row of vector registers, or of the chunk in it."""
-        relative = self._is_indexed(slot)
-        index = self._index(slot, dword, relative, ROWS)
-        row = self.ev.block.emit(f"getelementptr [{LANES} x i32], ptr {self._at('%wave', VGPR)}, i64 {index}")
-        row = row if relative else self._at(row, dword * ROW_BYTES)
+        number, indexed = self._field(2 * slot), self._is_indexed(slot)
+        if indexed:
+            # Never outside the file, whatever M0 is.
+            index = self.state("m0").field(0, 8) + dword
+            number = self.ev.block.emit(f"add i32 {number}, {index.raw.name}")
+            number = self.ev.block.emit(f"and i32 {number}, {ROWS - 1}")
+        row = self._element(f"[{LANES} x i32]", self._at("%wave", VGPR), number)
+        row = row if indexed else self._at(row, dword * ROW_BYTES)
         return self.ev.block.emit(f"getelementptr [{_CHUNK} x i32], ptr {row}, i64 %chunk") if self.ev.chunked else row
 
-    def _scalar(self, slot: int, dwords: int) -> str:
-        flag = "relative_dst" if slot < self.destinations else "relative_src"
-        # A pair that M0 has moved starts at an even register, inside the file.
-        limit = SCALARS if dwords == 1 else SCALARS - 1
-        index = self._index(slot, 0, self.definition.has(flag), SCALARS)
-        if self.definition.has(flag) and dwords == 2:
-            index = self.ev.block.emit(f"and i64 {index}, {limit - 1}")
-        return self.ev.block.emit(f"getelementptr i32, ptr %wave, i64 {index}")
+    def _scalar(self, slot: int) -> str:
+        return self._element("i32", "%wave", self._field(2 * slot))
+
+    def _element(self, type: str, base: str, number: str) -> str:
+        wide = self.ev.block.emit(f"zext i32 {number} to i64")
+        return self.ev.block.emit(f"getelementptr {type}, ptr {base}, i64 {wide}")
 
     def _is_indexed(self, slot: int) -> bool:
         """Whether s_set_gpr_idx moves this operand."""
@@ -110,12 +102,12 @@ class HandlerCode:
 
     def register(self, slot: int, dword: int) -> Value:
         if self._is_scalar(slot):
-            return Value(self.ev, u32, Raw(self._load("i32", self._at(self._scalar(slot, 1), 4 * dword), 4)))
+            return Value(self.ev, u32, Raw(self._load("i32", self._at(self._scalar(slot), 4 * dword), 4)))
         return Value(self.ev, u32, Raw(self._load(self.ev.spell(u32, True), self._row(slot, dword), 64), True))
 
     def pair(self, slot: int) -> Value:
         if self._is_scalar(slot):
-            return Value(self.ev, u64, Raw(self._load("i64", self._scalar(slot, 2), 4)))
+            return Value(self.ev, u64, Raw(self._load("i64", self._scalar(slot), 4)))
         low, high = (self.register(slot, dword).raw.name for dword in (0, 1))
         width, spelled = self.ev.width, self.ev.spell(u32, True)
         order = ", ".join(f"i32 {i}, i32 {i + width}" for i in range(width))
@@ -138,7 +130,7 @@ class HandlerCode:
     # -- writes ------------------------------------------------------------------------------------------------
     def write(self, slot: int, dword: int, value: Value, lanes: Value | None) -> None:
         if self._is_scalar(slot):
-            address = self._at(self._scalar(slot, 1), 4 * dword)
+            address = self._at(self._scalar(slot), 4 * dword)
             self._stores.append(f"store i32 {value.raw.name}, ptr {address}, align 4")
             return
         row, bits = self._row(slot, dword), self.ev.name(u32, value.raw, True)
@@ -155,7 +147,7 @@ class HandlerCode:
             self._stores.append(f"store {words} {merged.raw.name}, ptr {row}, align 64")
 
     def write_pair(self, slot: int, value: Value) -> None:
-        self._stores.append(f"store i64 {value.raw.name}, ptr {self._scalar(slot, 2)}, align 4")
+        self._stores.append(f"store i64 {value.raw.name}, ptr {self._scalar(slot)}, align 4")
 
     def set_state(self, name: str, value: Value) -> None:
         if name == "scc":

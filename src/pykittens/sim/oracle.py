@@ -12,7 +12,6 @@ from pykittens.isa.instruction import Instruction
 from pykittens.isa.numpy_evaluator import LANES, NumpyEvaluator
 from pykittens.isa.registers import NAMED_SCALARS, Const, Reg, Special
 from pykittens.isa.semantics import execute
-from pykittens.isa.sources import VECTOR
 from pykittens.isa.types import u1, u32, u64
 from pykittens.isa.value import Value
 from pykittens.sim.bind import SCALARS, VECTOR_ROWS
@@ -53,20 +52,11 @@ class _Machine:
         d = instruction.definition
         self._operands = d.explicit_dsts + d.explicit_srcs
         self._destinations = len(d.explicit_dsts)
-        self._vector = d.format in VECTOR
 
     def _given(self, slot: int) -> Reg:
         given = self.instruction.operands[slot]
         assert isinstance(given, Reg)
         return given
-
-    def _scalar(self, slot: int, dword: int = 0) -> int:
-        given = self._given(slot)
-        index, flag = given.index, "relative_dst" if slot < self._destinations else "relative_src"
-        if self.instruction.definition.has(flag):
-            index = (index + int(self.wave.sgpr[_M0])) % SCALARS
-            index -= index % 2 if self._operands[slot].bits == 64 else 0
-        return index + dword
 
     def _row(self, slot: int, dword: int) -> int:
         given = self._given(slot)
@@ -76,7 +66,7 @@ class _Machine:
 
     def register(self, slot: int, dword: int) -> Value:
         if self._given(slot).file == "s":
-            return self._value(self.wave.sgpr[self._scalar(slot, dword)])
+            return self._value(self.wave.sgpr[self._given(slot).index + dword])
         return self._value(self.wave.vgpr[self._row(slot, dword)].copy())
 
     def _value(self, words: Any) -> Value:
@@ -110,7 +100,7 @@ class _Machine:
 
     def write(self, slot: int, dword: int, value: Value, lanes: Value | None) -> None:
         if self._given(slot).file == "s":
-            self.stores.append((self.wave.sgpr, self._scalar(slot, dword), value.raw))
+            self.stores.append((self.wave.sgpr, self._given(slot).index + dword, value.raw))
             return
         old = self.wave.vgpr[self._row(slot, dword)]
         new = value.raw if lanes is None else np.where(lanes.raw, value.raw, old)
@@ -118,7 +108,9 @@ class _Machine:
 
     def write_pair(self, slot: int, value: Value) -> None:
         for dword in (0, 1):
-            self.stores.append((self.wave.sgpr, self._scalar(slot, dword), int(value.raw) >> 32 * dword & 0xFFFFFFFF))
+            self.stores.append(
+                (self.wave.sgpr, self._given(slot).index + dword, int(value.raw) >> 32 * dword & 0xFFFFFFFF)
+            )
 
     def set_state(self, name: str, value: Value) -> None:
         bits = int(value.raw)
