@@ -30,8 +30,10 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "report": _ON_BYTES | frozenset(_OBSERVERS),
     "hip": _ON_BYTES,
 }
-MAY_IMPORT["torch"] |= frozenset({*_OBSERVERS, "report", "hip"})
-MAY_IMPORT["cli"] |= frozenset({*_OBSERVERS, "report", "hip"})
+# A compiled kernel that can be called: where building meets running.
+MAY_IMPORT["executable"] = frozenset(_LAYERS[: _LAYERS.index("kernels")]) | frozenset(_OBSERVERS)
+MAY_IMPORT["torch"] |= frozenset({*_OBSERVERS, "report", "hip", "executable"})
+MAY_IMPORT["cli"] |= frozenset({*_OBSERVERS, "report", "hip", "executable"})
 
 # Whole mnemonics and beginnings of them; memory ones by their verb, since scratch_bytes and buffer_size are names too.
 _MNEMONIC = re.compile(
