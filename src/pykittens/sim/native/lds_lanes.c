@@ -54,6 +54,9 @@ int32_t lds_swizzle(Wave *w, const Op *op) {
   return NEXT;
 }
 
+#define COLUMN8(q) q, q + 8, q + 16, q + 24, q + 32, q + 40, q + 48, q + 56
+#define TRANSPOSE8 COLUMN8(0), COLUMN8(1), COLUMN8(2), COLUMN8(3), COLUMN8(4), COLUMN8(5), COLUMN8(6), COLUMN8(7)
+
 /* Transposing reads: every lane reads 8 bytes (12 for 6-bit elements) at its own address; then inside each group of 16
  * lanes element e of lane q is element q % n of what lane e * (16 / n) + q / n read, for n elements a lane. */
 INLINE int32_t read_transposed(Wave *w, const Op *op, uint32_t bits) {
@@ -83,15 +86,19 @@ INLINE int32_t read_transposed(Wave *w, const Op *op, uint32_t bits) {
   return NEXT;
 }
 
+/* Offsets of a transposing read of 8 bytes a lane, if it has nothing out of the ordinary. */
+INLINE int plain_offsets(Wave *w, const Op *op, uint32_t *offset) {
+  if (exec_mask(w) != ~0ull || lds_offsets(w, op->f[1], op->f[2], 8, 1, 0, offset) != ~0ull) return 0;
+  uint32_t odd = 0;
+  for (uint32_t lane = 0; lane < LANES; lane++) odd |= offset[lane];
+  return odd % 8 == 0;
+}
+
 /* The same for 16-bit elements, which attention kernels live on: out[lane][e] = in[group + 4 e + q / 4][q % 4]. */
 int32_t lds_read_tr_16(Wave *w, const Op *op) {
   _Alignas(64) uint32_t offset[LANES];
   _Alignas(64) uint16_t in[LANES][4];
-  if (exec_mask(w) != ~0ull) return fault(w, PARTIAL_EXEC, NONE, 0, 0, 0);
-  uint64_t inside = lds_offsets(w, op->f[1], op->f[2], 8, 1, 0, offset);
-  uint32_t odd = 0;
-  for (uint32_t lane = 0; lane < LANES; lane++) odd |= offset[lane];
-  if (odd & 7 || inside != ~0ull) return read_transposed(w, op, 16);
+  if (!plain_offsets(w, op, offset)) return read_transposed(w, op, 16);
   for (uint32_t lane = 0; lane < LANES; lane++) *(u64_any *)in[lane] = *(const u64_any *)(w->group->lds + offset[lane]);
   for (uint32_t q = 0; q < QUARTERS; q++) {
     const uint16_t(*from)[4] = &in[16 * q];
@@ -106,7 +113,26 @@ int32_t lds_read_tr_16(Wave *w, const Op *op) {
   return NEXT;
 }
 
-int32_t lds_read_tr_8(Wave *w, const Op *op) { return read_transposed(w, op, 8); }
+/* The same for bytes: the even lanes of a group hold an 8 x 8 block for lanes 0 to 7, the odd ones one for 8 to 15. */
+int32_t lds_read_tr_8(Wave *w, const Op *op) {
+  _Alignas(64) uint32_t offset[LANES];
+  if (!plain_offsets(w, op, offset)) return read_transposed(w, op, 8);
+  for (uint32_t q = 0; q < QUARTERS; q++) {
+    u32x16 half[2];
+    for (uint32_t odd = 0; odd < 2; odd++) {
+      u64x8 rows;
+      for (uint32_t e = 0; e < 8; e++) rows[e] = *(const u64_any *)(w->group->lds + offset[16 * q + 2 * e + odd]);
+      u8x64 bytes = (u8x64)rows;
+      half[odd] = (u32x16)__builtin_shufflevector(bytes, bytes, TRANSPOSE8);
+    }
+    ((row_part *)w->vgpr[op->f[0]])[q] =
+        __builtin_shufflevector(half[0], half[1], 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    ((row_part *)w->vgpr[op->f[0] + 1])[q] =
+        __builtin_shufflevector(half[0], half[1], 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+  }
+  return NEXT;
+}
+
 int32_t lds_read_tr_4(Wave *w, const Op *op) { return read_transposed(w, op, 4); }
 int32_t lds_read_tr_6(Wave *w, const Op *op) { return read_transposed(w, op, 6); }
 
