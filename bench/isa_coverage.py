@@ -22,7 +22,17 @@ from tempfile import TemporaryDirectory
 
 from pykittens.isa import decode_one, text
 from pykittens.isa.define import ARCHS
-from pykittens.isa.formats import DPP, DPP_WORD, FORMATS, LOAD_SCALE_OPCODE, MFMA, SDWA_WORD, VOP3_BASE, Format
+from pykittens.isa.formats import (
+    DPP,
+    DPP_WORD,
+    FORMATS,
+    LOAD_SCALE_OPCODE,
+    MFMA,
+    SDWA_WORD,
+    SEGMENTS,
+    VOP3_BASE,
+    Format,
+)
 
 _TRIES = 96
 """Settings of the other fields that are tried for each opcode."""
@@ -33,14 +43,23 @@ _SCALED_DWORDS = 4
 
 
 def _settings(rnd: Random, fmt: Format, opcode: int) -> int:
-    """An encoding of this opcode, its other fields drawn from values that are often legal."""
+    """An encoding of this opcode, its other fields drawn from values that are often legal, many of them 0."""
     low, _ = fmt.fields["op"]
     bits = fmt.prefix << (32 - fmt.prefix_bits) | opcode << low
+    density = rnd.choice((0.0, 0.2, 0.6))
+    vectors = rnd.random() < 0.5
     for name, (at, width) in fmt.fields.items():
-        if name != "op":
-            choices = (0, 2, 4, 128, 258) if width == 9 else (0, 2, 4) if width > 3 else (0, 1)
-            value = 0x7F if name == "saddr" and rnd.random() < 0.5 else rnd.choice(choices)
-            bits |= (value & ((1 << width) - 1)) << at
+        if name == "op":
+            continue
+        choices = (2, 4, 128, 258) if width == 9 else (2, 4) if width > 3 else (1,)
+        value = rnd.choice(choices) if rnd.random() < density else 0
+        if width == 9 and vectors and rnd.random() < 0.8:
+            value = 256 + 2 * rnd.randrange(4)
+        elif name == "seg":
+            value = rnd.randrange(len(SEGMENTS))
+        elif name == "saddr" and rnd.random() < 0.5:
+            value = 0x7F
+        bits |= (value & ((1 << width) - 1)) << at
     return bits
 
 
