@@ -26,10 +26,12 @@ class _Scope:
     """The function, a loop body or a condition's body: its items, what it keeps in registers, and its loop depth.
 
     ``used``: all registers that its items have had from the pools. What is put before the scope must not be in them.
+    ``holds``: values may be kept in it, since whatever runs later in it has run through what was emitted before.
     """
 
     depth: int
     items: list[Item]
+    holds: bool = True
     used: set[tuple[str, int]] = field(default_factory=set)
     kept: dict[object, Reg | int] = field(default_factory=dict)
     owned: list[Reg] = field(default_factory=list)
@@ -84,11 +86,13 @@ class Lowering:
         return reg
 
     def keep(self, key: object, depth: int, file: str, count: int, build: Callable[[Reg], None], align: int = 1) -> Reg:
-        """Registers that hold what ``build`` computes, computed once in the scope of this loop depth and kept in it."""
+        """Registers that hold what ``build`` computes, computed once in the innermost scope of this loop depth and
+        kept in it.
+        """
         found = self._find(key)
         if found is not None:
             return found  # type: ignore[return-value]
-        scope = next(s for s in self._scopes if s.depth == depth)
+        scope = next(s for s in reversed(self._scopes) if s.depth == depth and s.holds)
         reg = self._take(scope, file, count, align)
         with self._into(scope):
             build(reg)
@@ -175,8 +179,8 @@ class Lowering:
                     self._when(node)
 
     @contextmanager
-    def _scope(self, depth: int) -> Iterator[_Scope]:
-        scope = _Scope(depth, [])
+    def _scope(self, depth: int, holds: bool = True) -> Iterator[_Scope]:
+        scope = _Scope(depth, [], holds)
         before, self.program.items = self.program.items, scope.items
         self._scopes.append(scope)
         try:
@@ -226,7 +230,7 @@ class Lowering:
     @contextmanager
     def inner(self) -> Iterator[None]:
         """What is emitted inside may be skipped at run time: nothing is kept there for later."""
-        with self._scope(self._scopes[-1].depth):
+        with self._scope(self._scopes[-1].depth, holds=False):
             yield
 
     @contextmanager
@@ -235,7 +239,7 @@ class Lowering:
         if isinstance(condition, int):
             raise BuildError("known-condition", f"the condition is always {bool(condition)}")
         other, end = self.program.new_label("else"), self.program.new_label("end")
-        with self._scope(self._scopes[-1].depth):
+        with self._scope(self._scopes[-1].depth, holds=False):
             self.branch_unless(condition, other)
 
             def otherwise() -> None:
