@@ -1,7 +1,8 @@
-"""A compiled kernel that can be called: packs NumPy arrays (or torch tensors on the CPU), checks them, launches, reports.
+"""A compiled kernel that can be called: packs NumPy arrays (or torch tensors on the CPU), checks them, launches,
+reports.
 
-    exe = pk.compile(pk.kernels.gemm, arch="gfx950")
-    run = exe(A, B, C)
+exe = pk.compile(pk.kernels.gemm, arch="gfx950")
+run = exe(A, B, C)
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ MAX_ROW_STRIDE = (1 << 31) // 256 - 1
 MAX_SIZE = (1 << 31) - 1
 
 
-def compile(kernel: Kernel, arch: str = "gfx950", **options: Any) -> Executable:  # noqa: A001 - the public name
+def compile(kernel: Kernel, arch: str = "gfx950", **options: Any) -> Executable:
     """Build a kernel for ``gfx942`` or ``gfx950``; ``options`` are the kernel's keyword parameters (dtype, layout, …).
 
     Raises `InputError` for what does not exist and `BuildError`, with the Python line, for what cannot be built.
@@ -51,7 +52,8 @@ class Executable:
         return sim.Device(self.arch).load(self.code_object).kernel(self.name)
 
     def __call__(self, *tensors: Any, device: str = "sim", **launch_options: Any) -> Any:
-        """Launch on tensors in the order of the kernel's signature; returns the run (instructions, seconds), None if the grid is empty.
+        """Launch on tensors in the order of the kernel's signature; returns the run (instructions, seconds), None if
+        the grid is empty.
 
         Raises `InputError` for wrong dtypes, ranks, layouts and sizes before anything is written.
         """
@@ -73,7 +75,9 @@ class Executable:
         arguments = self.built.arguments
         if len(tensors) != len(arguments):
             names = ", ".join(a.name for a in arguments)
-            raise InputError("argument-count", f"{self.name} takes {len(arguments)} tensors ({names}), got {len(tensors)}")
+            raise InputError(
+                "argument-count", f"{self.name} takes {len(arguments)} tensors ({names}), got {len(tensors)}"
+            )
         arrays = [_as_array(a.name, t) for a, t in zip(arguments, tensors, strict=True)]
         written = self.written
         for argument, array in zip(arguments, arrays, strict=True):
@@ -92,7 +96,7 @@ class Executable:
     @cached_property
     def written(self) -> frozenset[str]:
         """Names of the tensors that the kernel stores to."""
-        names = set()
+        names: set[str] = set()
 
         def walk(nodes: list[Any]) -> None:
             for node in nodes:
@@ -125,20 +129,25 @@ def _as_array(name: str, tensor: Any) -> np.ndarray:
             return np.asarray(tensor.view(torch.int16).numpy().view(ml_dtypes.bfloat16))
         return np.asarray(tensor.numpy())
     if not isinstance(tensor, np.ndarray):
-        raise InputError("tensor-kind", f"{name} is a {type(tensor).__name__}", fix="pass a NumPy array or a torch tensor")
+        raise InputError(
+            "tensor-kind", f"{name} is a {type(tensor).__name__}", fix="pass a NumPy array or a torch tensor"
+        )
     return tensor
 
 
 def _check_array(name: str, array: np.ndarray, dtype: Any, written: bool) -> None:
     if array.dtype != dtype.numpy:
-        raise InputError("dtype", f"{name} is {array.dtype}, the kernel takes {dtype.numpy}", fix="convert it or compile for it")
+        raise InputError(
+            "dtype", f"{name} is {array.dtype}, the kernel takes {dtype.numpy}", fix="convert it or compile for it"
+        )
     if array.ndim != 2:
         raise InputError("rank", f"{name} has {array.ndim} dimensions, the kernel takes 2")
     if max(array.shape) > MAX_SIZE:
         raise InputError("size", f"{name} is {array.shape[0]}x{array.shape[1]}, sizes reach {MAX_SIZE}")
-    if array.shape[1] > 1 and array.strides[1] != array.itemsize:
+    if array.size and array.shape[1] > 1 and array.strides[1] != array.itemsize:
         raise InputError(
-            "contiguity", f"the elements of a row of {name} are {array.strides[1]} bytes apart, the kernel takes {array.itemsize}",
+            "contiguity",
+            f"the elements of a row of {name} are {array.strides[1]} bytes apart, the kernel takes {array.itemsize}",
             fix="pass a copy (np.ascontiguousarray)",
         )  # fmt: skip
     stride, row = _sizes(array)[2], array.shape[1] * array.itemsize
@@ -155,9 +164,9 @@ def _check_array(name: str, array: np.ndarray, dtype: Any, written: bool) -> Non
 
 
 def _sizes(array: np.ndarray) -> tuple[int, int, int]:
-    """(rows, columns, row stride in bytes); the stride of a single row is its length."""
+    """(rows, columns, row stride in bytes); the stride of a single row, and of no elements, is a row's length."""
     rows, cols = array.shape
-    stride = array.strides[0] if rows > 1 else cols * array.itemsize
+    stride = array.strides[0] if rows > 1 and array.size else cols * array.itemsize
     return rows, cols, stride
 
 

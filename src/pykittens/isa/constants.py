@@ -15,7 +15,7 @@ APERTURE_BYTES = 1 << 32
 APERTURES = {
     235: 1 << 48, 236: (1 << 48) + APERTURE_BYTES - 1, 237: 2 << 48, 238: (2 << 48) + APERTURE_BYTES - 1,
 }  # fmt: skip
-"""Sources that are addresses, first and last, of LDS and scratch as FLAT sees them (the Linux driver's; native/group.h)."""
+"""Sources that are addresses, first and last, of LDS and scratch as FLAT sees them (as the Linux driver sets them)."""
 
 
 def constant_bits(constant: Const, operand: Operand, element: str | None = None) -> int:

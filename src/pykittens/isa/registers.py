@@ -24,7 +24,9 @@ NAMED_SOURCES: dict[int, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Reg:
-    """``count`` consecutive 32-bit registers from ``index`` of a file: ``s`` scalar, ``v`` vector, ``a`` accumulation."""
+    """``count`` consecutive 32-bit registers from ``index`` of a file: ``s`` scalar, ``v`` vector, ``a``
+    accumulation.
+    """
 
     file: str
     index: int
@@ -70,7 +72,8 @@ class Special:
 @dataclass(frozen=True, slots=True)
 class Const:
     """A constant source. ``bits`` is its encoding's 32-bit pattern: for inline floats the f32 bits, for integers two's
-    complement; ``form`` is ``int`` or ``float`` (inline) or ``literal``. What a 16- or 64-bit operand sees follows from both."""
+    complement; ``form`` is ``int`` or ``float`` (inline) or ``literal``. What a 16- or 64-bit operand sees follows
+    from both."""
 
     bits: int
     form: str = "int"
@@ -78,7 +81,9 @@ class Const:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A branch target: byte offset relative to the next instruction once decoded, or a name in a program being written."""
+    """A branch target: byte offset relative to the next instruction once decoded, or a name in a program being
+    written.
+    """
 
     name: str
     offset: int | None = None

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A scalar data type: ``kind`` is ``u`` (unsigned or untyped), ``i`` (signed), ``f`` (float) or ``m`` (one lane-mask bit)."""
+    """A scalar data type: ``kind`` is ``u`` (unsigned or untyped), ``i`` (signed), ``f`` (float) or ``m`` (one lane-
+    mask bit).
+    """
 
     name: str
     kind: str

@@ -33,7 +33,9 @@ class Evaluator(Protocol):
     def const(self, type: Type, value: int | float) -> Any: ...
     def binary(self, op: str, type: Type, a: Any, b: Any) -> Any: ...
     def unary(self, op: str, type: Type, a: Any) -> Any:
-        """``not neg clz ctz popcount bitreverse`` (clz/ctz of 0 give the width); floats: ``sqrt rint trunc floor ceil``."""
+        """``not neg clz ctz popcount bitreverse`` (clz/ctz of 0 give the width); floats: ``sqrt rint trunc floor
+        ceil``.
+        """
 
     def fma(self, type: Type, a: Any, b: Any, c: Any) -> Any:
         """``a*b + c`` rounded once, exact for f16, f32 and f64."""

@@ -4,8 +4,26 @@ from __future__ import annotations
 
 from pykittens.schedule import PingPong, grid
 from pykittens.tile import (
-    barrier, cdiv, current, f32, gl, kernel, load, loop, minimum, mma_AB, mma_ABt, require_equal, rt, select, st, store,
-    wait_for, wave, when, zero,
+    barrier,
+    cdiv,
+    current,
+    f32,
+    gl,
+    kernel,
+    load,
+    loop,
+    minimum,
+    mma_AB,
+    mma_ABt,
+    require_equal,
+    rt,
+    select,
+    st,
+    store,
+    wait_for,
+    wave,
+    when,
+    zero,
 )  # fmt: skip
 
 K_TILE = 64
@@ -17,7 +35,7 @@ def gemm(
 ):  # fmt: skip
     """C[M, N] = A[M, K] B[N, K]ᵀ (layout "ABt") or A[M, K] B[K, N] ("AB"): 8 waves in ping-pong (paper, Fig. 22)."""
     transposed = layout == "ABt"
-    # Two K-tiles of both operands fill LDS: 128 KiB of gfx950's 160 KiB with 256 x 256 tiles, gfx942's 64 KiB with 128 x 128.
+    # Two K-tiles of both operands fit LDS: 128 of gfx950's 160 KiB with 256 x 256 tiles, all of gfx942's 64 with 128 x 128.
     half = 128 if current().arch == "gfx950" else 64
     rows, cols = half // 2, half // 4
     require_equal(C.rows, A.rows, "C and A must have the same M (rows)")
@@ -30,7 +48,7 @@ def gemm(
     b = rt(dtype, cols, K_TILE, copies=2) if transposed else rt(dtype, K_TILE, cols, "col", copies=2)
     c = rt(f32, rows, cols, copies=(2, 2), file="agpr")
     row, col = order(cdiv(C.rows, 2 * half), cdiv(C.cols, 2 * half))
-    # Tiles that lie whole in K are copied 16 bytes a lane; the last part of K, and rows off 4-byte alignment, by element.
+    # Tiles that lie whole in K are copied 16 bytes a lane; the last part of K, and rows not 4-byte aligned, by element.
     whole = select(A.aligned(4) & B.aligned(4), A.cols // K_TILE, 0)
     edges = {"A": "inside", "B": "inside" if transposed else "any"}
 
@@ -45,7 +63,11 @@ def gemm(
         return load(a, As[t % 2, h].subtile(rows, K_TILE, wave.row, 0))
 
     def read_b(t, h):
-        view = Bs[t % 2, h].subtile(cols, K_TILE, wave.col, 0) if transposed else Bs[t % 2, h].subtile(K_TILE, cols, 0, wave.col)
+        view = (
+            Bs[t % 2, h].subtile(cols, K_TILE, wave.col, 0)
+            if transposed
+            else Bs[t % 2, h].subtile(K_TILE, cols, 0, wave.col)
+        )
         return load(b[h], view)
 
     def math(i, j):

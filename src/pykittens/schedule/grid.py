@@ -1,7 +1,9 @@
-"""Grid orders: which tile of the output a workgroup computes, fitted to the chiplets' L2 caches and the memory-side cache.
+"""Grid orders: which tile of the output a workgroup computes, fitted to the chiplets' L2 caches and the memory-side
+cache.
 
-A kernel calls an order with the numbers of tile rows and columns (run-time values); the order says how many workgroups there
-are and gives this workgroup's tile. The same arithmetic, on NumPy arrays, gives the tiles of all workgroups at once.
+A kernel calls an order with the numbers of tile rows and columns (run-time values); the order says how many
+workgroups there are and gives this workgroup's tile. The same arithmetic, on NumPy arrays, gives the tiles of all
+workgroups at once.
 """
 
 from __future__ import annotations
@@ -33,7 +35,8 @@ class RowMajor:
 
 @dataclass(frozen=True)
 class Chiplet:
-    """The paper's Algorithm 1: runs of ``chunk`` neighbouring tiles go to one XCD, and tiles follow in windows ``window`` rows high.
+    """The paper's Algorithm 1: runs of ``chunk`` neighbouring tiles go to one XCD, and tiles follow in windows
+    ``window`` rows high.
 
     The hardware sends workgroup w to XCD w % xcds. Chunks keep an XCD's tiles together, so they share its L2; the
     window keeps what all XCDs work on at a time within few rows and columns, for the memory-side cache. Every grid is
@@ -57,7 +60,9 @@ class Chiplet:
         return self._place(WORKGROUP[0], rows, cols, self.xcds or chips.get(trace.arch).device().xcds)
 
     def tiles(self, rows: int, cols: int) -> np.ndarray:
-        """(tile row, tile column) of every workgroup in launch order: int array (rows * cols, 2). Takes 8 XCDs if not told."""
+        """(tile row, tile column) of every workgroup in launch order: int array (rows * cols, 2). Takes 8 XCDs if not
+        told.
+        """
         row, col = self._place(WORKGROUP[0], rows, cols, self.xcds or 8)
         inputs = {WORKGROUP[0]: np.arange(rows * cols)}
         pair = (np.broadcast_to(evaluate(part, inputs), rows * cols) for part in (row, col))

@@ -1,7 +1,8 @@
-"""8-wave ping-pong: two waves on each SIMD take turns, one on the matrix cores while the other moves data (paper, section 3.3).
+"""8-wave ping-pong: two waves on each SIMD take turns, one on the matrix cores while the other moves data (paper,
+section 3.3).
 
-Every phase is [memory part] barrier [compute part] barrier. Half of the waves run one barrier behind the others, so when
-one half computes, the other half loads, and each has its unit to itself.
+Every phase is [memory part] barrier [compute part] barrier. Half of the waves run one barrier behind the others, so
+when one half computes, the other half loads, and each has its unit to itself.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ COMPUTE_PRIORITY = 1
 
 
 class PingPong:
-    """The schedule of one kernel; ``late`` is the condition of the waves that run one barrier behind (half of a SIMD's)."""
+    """The schedule of one kernel; ``late`` is the condition of the waves that run one barrier behind (half of a
+    SIMD's).
+    """
 
     def __init__(self, late: Int) -> None:
         self.late = late
@@ -34,10 +37,11 @@ class PingPong:
         barriers_apart(0)
 
     def phase(self, name: str, *ops: OpCall | tuple[OpCall, ...] | None, wait: tuple[st | rt, ...] = ()) -> None:
-        """One phase of the ops written as its arguments: LDS reads and copies first, then, at raised priority, the MFMAs.
+        """One phase of the ops written as its arguments: LDS reads and copies first, then, at raised priority, the
+        MFMAs.
 
-        ``wait`` names tiles whose copies (or register tiles whose loads) must have landed when the memory part ends. The barriers
-        at its end and at the phase's end make that known to every wave, also to those one barrier ahead.
+        ``wait`` names tiles whose copies (or register tiles whose loads) must have landed when the memory part ends.
+        The barriers at its end and at the phase's end make that known to every wave, also to those one barrier ahead.
         """
         calls = [call for op in ops if op is not None for call in (op if isinstance(op, tuple) else (op,))]
         trace = current()
@@ -50,7 +54,9 @@ class PingPong:
                 wait_for(*wait)
             barrier()
             # One wait for all reads of this part: each s_waitcnt among the MFMAs would take an issue slot of its own.
-            wait_for(*(tile for call in calls for tile in call.written if isinstance(tile, rt) and not call.op.computes))
+            wait_for(
+                *(tile for call in calls for tile in call.written if isinstance(tile, rt) and not call.op.computes)
+            )
             priority(COMPUTE_PRIORITY)
             for call in calls:
                 if call.op.computes:

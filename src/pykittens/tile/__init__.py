@@ -11,7 +11,8 @@ from .trace import current, loop, phase, require_equal, when
 from .wave import lane, wave
 
 __all__ = [
-    "Build", "Kernel", "barrier", "bf16", "build", "cdiv", "current", "f16", "f32", "gl", "kernel", "lane", "load", "loop",
+    "Build", "Kernel", "barrier", "bf16", "build", "cdiv", "current", "f16", "f32", "gl", "kernel", "lane", "load",
+    "loop",
     "maximum", "minimum", "mma_AB", "mma_ABt", "phase", "require_equal", "rt", "select", "st", "store", "wait_for",
     "wave", "when", "zero",
 ]  # fmt: skip

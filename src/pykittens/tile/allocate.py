@@ -1,4 +1,6 @@
-"""The register map: every register tile gets its place for its whole lifetime, in VGPRs or AGPRs. Nothing ever spills."""
+"""The register map: every register tile gets its place for its whole lifetime, in VGPRs or AGPRs. Nothing ever
+spills.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ FILE_SIZE = 256
 
 @dataclass
 class Lifetime:
-    """From the first op that writes a tile to the last that uses it, as positions in the program, loops included whole."""
+    """From the first op that writes a tile to the last that uses it, as positions in the program, loops included
+    whole.
+    """
 
     tile: rt
     start: int
@@ -25,7 +29,9 @@ class Lifetime:
 
 
 def lifetimes(nodes: list[Node]) -> list[Lifetime]:
-    """When each register tile is alive. A tile that enters a loop from outside, or leaves it, lives through all of it."""
+    """When each register tile is alive. A tile that enters a loop from outside, or leaves it, lives through all of
+    it.
+    """
     touched: dict[int, list[tuple[int, bool]]] = {}
     tiles: dict[int, tuple[rt, str | None]] = {}
     loops: list[tuple[int, int]] = []
@@ -85,7 +91,9 @@ class RegisterMap:
 
 
 def allocate(trace: Trace, reserved: int) -> RegisterMap:
-    """Place every tile: pinned ones where their author says, the others first fit; ``reserved`` VGPRs from v0 stay free."""
+    """Place every tile: pinned ones where their author says, the others first fit; ``reserved`` VGPRs from v0 stay
+    free.
+    """
     lives = lifetimes(trace.nodes)
     placed: list[tuple[Lifetime, Reg]] = []
     for life in lives:
@@ -116,7 +124,8 @@ def _refuse_overlap(life: Lifetime, reg: Reg, placed: list[tuple[Lifetime, Reg]]
     for other, taken in placed:
         if taken.overlaps(reg) and _alive_together(life, other):
             raise BuildError(
-                "pinned-overlap", f"{life.tile.name} is pinned to {reg}, {other.tile.name} holds {taken} at the same time",
+                "pinned-overlap",
+                f"{life.tile.name} is pinned to {reg}, {other.tile.name} holds {taken} at the same time",
                 where=life.tile.where, fix="pin one of them elsewhere",
             )  # fmt: skip
 

@@ -1,4 +1,5 @@
-"""Kernel arguments: how tensors of a kernel's signature are laid out in the kernarg segment, read by the kernel, packed by the host.
+"""Kernel arguments: how tensors of a kernel's signature are laid out in the kernarg segment, read by the kernel,
+packed by the host.
 
 A tensor takes 24 bytes: address (8), rows (4), columns (4), row stride in bytes (4), padding (4).
 """

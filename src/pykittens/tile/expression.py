@@ -1,13 +1,13 @@
 """Run-time integers of a kernel: sizes, loop counters, workgroup, wave and lane numbers, and arithmetic on them.
 
 An `Expr` is 32-bit and unsigned unless a comparison or a clamp says otherwise. It is uniform (one value per wave, kept
-in an SGPR) or differs by lane (kept in a VGPR). Sums are kept in affine form, so that ``(2*i + 1) % 2`` is 1 at build time and
-index arithmetic on unrolled loops costs nothing.
+in an SGPR) or differs by lane (kept in a VGPR). Sums are kept in affine form, so that ``(2*i + 1) % 2`` is 1 at build
+time and index arithmetic on unrolled loops costs nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Union
 from weakref import WeakValueDictionary
 
@@ -17,7 +17,7 @@ from pykittens.errors import BuildError
 
 Int = Union[int, "Expr"]
 
-_FOLD = {
+_FOLD: dict[str, Callable[[Any, Any], Any]] = {
     "and": lambda a, b: a & b,
     "or": lambda a, b: a | b,
     "xor": lambda a, b: a ^ b,
@@ -39,9 +39,10 @@ CONDITIONS = frozenset(("lt", "le", "eq", "ne"))
 class Expr:
     """An immutable integer expression: ``op`` over ``args``.
 
-    Leaves: ``arg`` (a kernel argument), ``workgroup`` (axis), ``wave``, ``lane``, ``loop`` (a counter). Inner nodes: ``affine``
-    (``sum(coefficient * term) + constant``), ``and or xor mul div mod shl shr min max``, the conditions ``lt le eq ne``
-    (signed, 1 or 0) and ``select``. ``bound`` is the largest possible value where known (values are then not negative).
+    Leaves: ``arg`` (a kernel argument), ``workgroup`` (axis), ``wave``, ``lane``, ``loop`` (a counter). Inner nodes:
+    ``affine`` (``sum(coefficient * term) + constant``), ``and or xor mul div mod shl shr min max``, the conditions
+    ``lt le eq ne`` (signed, 1 or 0) and ``select``. ``bound`` is the largest possible value where known (values are
+    then not negative).
     """
 
     __slots__ = ("__weakref__", "args", "bound", "op", "scope", "uniform")
@@ -66,7 +67,7 @@ class Expr:
     def __repr__(self) -> str:
         if self.op == "affine":
             terms, constant = self.args
-            parts = [f"{c}*{t}" if c != 1 else str(t) for t, c in terms]  # type: ignore[attr-defined]
+            parts = [f"{c}*{t}" if c != 1 else str(t) for t, c in terms]
             return "(" + " + ".join(parts + ([str(constant)] if constant else [])) + ")"
         return f"{self.op}({', '.join(map(str, self.args))})"
 
@@ -138,7 +139,7 @@ class Expr:
             fix="use pk.when(condition) or pk.select(condition, a, b)",
         )
 
-    __index__ = __int__ = None  # type: ignore[assignment]
+    __index__ = __int__ = None
 
 
 _KNOWN: WeakValueDictionary[tuple[Any, ...], Expr] = WeakValueDictionary()
@@ -207,9 +208,9 @@ def _affine(parts: list[tuple[Int, int]]) -> Int:
             constant += value * factor
         elif value.op == "affine":
             inner, offset = value.args
-            for term, coefficient in inner:  # type: ignore[attr-defined]
+            for term, coefficient in inner:
                 terms[term] = terms.get(term, 0) + coefficient * factor
-            constant += offset * factor  # type: ignore[operator]
+            constant += offset * factor
         else:
             terms[value] = terms.get(value, 0) + factor
     kept = tuple((t, c) for t, c in terms.items() if c)
@@ -227,9 +228,9 @@ def _split(value: Expr, divisor: int) -> tuple[Int, Int]:
     if value.op != "affine":
         return 0, value
     terms, constant = value.args
-    quotient, rest = divmod(constant, divisor)  # type: ignore[operator]
-    even: list[tuple[Int, int]] = [(t, c // divisor) for t, c in terms if c % divisor == 0]  # type: ignore[attr-defined]
-    odd: list[tuple[Int, int]] = [(t, c) for t, c in terms if c % divisor]  # type: ignore[attr-defined]
+    quotient, rest = divmod(constant, divisor)
+    even: list[tuple[Int, int]] = [(t, c // divisor) for t, c in terms if c % divisor == 0]
+    odd: list[tuple[Int, int]] = [(t, c) for t, c in terms if c % divisor]
     return _affine([*even, (quotient, 1)]), _affine([*odd, (rest, 1)])
 
 
@@ -263,7 +264,7 @@ def binary(op: str, a: Int, b: Int) -> Int:
         if top is not None and b & (b + 1) == 0 and top <= b:
             return a
         if a.op == "and" and isinstance(a.args[1], int):
-            return binary("and", a.args[0], a.args[1] & b)  # type: ignore[arg-type]
+            return binary("and", a.args[0], a.args[1] & b)
     return _node(op, a, b)
 
 
@@ -309,21 +310,21 @@ def evaluate(value: Int, inputs: dict[Expr, Any]) -> Any:
         return inputs[value]
     if value.op == "affine":
         terms, constant = value.args
-        return sum(evaluate(t, inputs) * c for t, c in terms) + constant  # type: ignore[attr-defined]
+        return sum(evaluate(t, inputs) * c for t, c in terms) + constant
     if value.op == "select":
-        condition, yes, no = (evaluate(a, inputs) for a in value.args)  # type: ignore[arg-type]
+        condition, yes, no = (evaluate(a, inputs) for a in value.args)
         return np.where(condition, yes, no)
     if value.op not in _FOLD:
         raise AssertionError(f"no value given for {value}")
     a, b = value.args
-    return _FOLD[value.op](evaluate(a, inputs), evaluate(b, inputs))  # type: ignore[arg-type]
+    return _FOLD[value.op](evaluate(a, inputs), evaluate(b, inputs))
 
 
 def constant_part(value: Int) -> int:
     """The build-time summand of an expression."""
     if isinstance(value, int):
         return value
-    return int(value.args[1]) if value.op == "affine" else 0  # type: ignore[call-overload]
+    return int(value.args[1]) if value.op == "affine" else 0
 
 
 def leaves(value: Int) -> set[Expr]:

@@ -113,7 +113,7 @@ def uniform_compare(emit: Lowering, parts: Parts, condition: object) -> None:
 def _uniform_affine(emit: Lowering, parts: Parts, value: Expr, out: Reg) -> None:
     terms, constant = value.args
     started = False
-    for term, coefficient in terms:  # type: ignore[attr-defined]
+    for term, coefficient in terms:
         source = parts.uniform(term)
         target = parts.temporary("s") if started and coefficient != 1 else out
         if coefficient == 1:
@@ -133,7 +133,9 @@ def _uniform_affine(emit: Lowering, parts: Parts, value: Expr, out: Reg) -> None
 
 
 def _uniform_division(emit: Lowering, parts: Parts, value: Expr, out: Reg) -> None:
-    """Unsigned 32-bit division by a run-time value: a float estimate of the reciprocal, one Newton step, two corrections."""
+    """Unsigned 32-bit division by a run-time value: a float estimate of the reciprocal, one Newton step, two
+    corrections.
+    """
     a, b = (parts.uniform_register(arg) for arg in value.args)
     x, r, q, t = parts.temporary("v"), parts.temporary("s"), parts.temporary("s"), parts.temporary("s")
     emit.ins("v_cvt_f32_u32", x, b)
@@ -170,8 +172,8 @@ def lane_code(emit: Lowering, value: Int, out: Reg) -> None:
             true = parts.lane(yes)
             false = no if isinstance(no, int) and -16 <= no <= 64 else parts.lane(no)
             mask = vcc
-            a, b = condition.args  # type: ignore[attr-defined]
-            emit.ins(VECTOR_COMPARES[condition.op], mask, parts.source(a), parts.lane(b))  # type: ignore[attr-defined]
+            a, b = condition.args
+            emit.ins(VECTOR_COMPARES[condition.op], mask, parts.source(a), parts.lane(b))
             emit.ins("v_cndmask_b32", out, false, true, mask)
         elif value.op in ("shl", "shr"):
             a, b = value.args
@@ -182,7 +184,7 @@ def lane_code(emit: Lowering, value: Int, out: Reg) -> None:
             emit.ins("v_mul_lo_u32", out, parts.source(a, literal=False), parts.lane(b))
         elif value.op in _VECTOR:
             a, b = value.args
-            first, second = (b, a) if isinstance(b, int) or b.uniform else (a, b)  # type: ignore[attr-defined]
+            first, second = (b, a) if isinstance(b, int) or b.uniform else (a, b)
             emit.ins(_VECTOR[value.op], out, parts.source(first), parts.lane(second))
         else:
             raise AssertionError(f"{value.op} has no lane form")
@@ -190,9 +192,9 @@ def lane_code(emit: Lowering, value: Int, out: Reg) -> None:
 
 def _lane_affine(emit: Lowering, parts: Parts, value: Expr, out: Reg) -> None:
     terms, constant = value.args
-    uniform: Int = constant  # type: ignore[assignment]
+    uniform: Int = constant
     started = False
-    for term, coefficient in terms:  # type: ignore[attr-defined]
+    for term, coefficient in terms:
         if term.uniform:
             uniform = uniform + term * coefficient
             continue

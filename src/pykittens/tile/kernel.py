@@ -36,7 +36,9 @@ LAST_SGPR = 101
 
 @dataclass(frozen=True)
 class Kernel:
-    """A decorated kernel function; ``waves`` is its workgroup's wave grid (rows, columns), or a function of the architecture."""
+    """A decorated kernel function; ``waves`` is its workgroup's wave grid (rows, columns), or a function of the
+    architecture.
+    """
 
     function: Callable[..., None]
     waves: tuple[int, int] | Callable[[str], tuple[int, int]]
@@ -58,7 +60,9 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Build:
-    """A kernel for one architecture: its assembly text, its code object (ELF bytes) and what the host must know to launch it."""
+    """A kernel for one architecture: its assembly text, its code object (ELF bytes) and what the host must know to
+    launch it.
+    """
 
     name: str
     arch: str
@@ -79,7 +83,8 @@ def kernel(*, waves: tuple[int, int] | Callable[[str], tuple[int, int]]) -> Call
 def build(kernel: Kernel, arch: str = "gfx950", **options: Any) -> Build:
     """Build a kernel for an architecture (``gfx942`` or ``gfx950``); ``options`` are its keyword parameters.
 
-    Raises `InputError` for unknown architectures and options, `BuildError` with the Python line for kernels that cannot be built.
+    Raises `InputError` for unknown architectures and options, `BuildError` with the Python line for kernels that
+    cannot be built.
     """
     chip = chips.get(arch)
     if not isinstance(kernel, Kernel):
@@ -132,7 +137,8 @@ def _place_shared(trace: Trace, limit: int) -> int:
     if offset > limit:
         listing = ", ".join(f"{t.name} {t.bytes}" for t in trace.shared)
         raise BuildError(
-            "lds-budget", f"the shared tiles take {offset} bytes of LDS, {trace.arch} has {limit} for a workgroup ({listing})",
+            "lds-budget",
+            f"the shared tiles take {offset} bytes of LDS, {trace.arch} has {limit} for a workgroup ({listing})",
             fix="use smaller or fewer tiles",
         )  # fmt: skip
     return offset
@@ -178,7 +184,9 @@ def _lower(
 
 
 def _wave_and_lane(emit: Lowering, waves: int) -> None:
-    """v0 holds the packed work-item id; a workgroup is one row of work-items, so its low 10 bits are wave * 64 + lane."""
+    """v0 holds the packed work-item id; a workgroup is one row of work-items, so its low 10 bits are wave * 64 +
+    lane.
+    """
     lane, item = emit.vectors.take(), v[0]
     emit.ins("v_and_b32", lane, 63, item)
     emit.inputs[LANE] = lane

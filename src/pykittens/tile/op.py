@@ -1,8 +1,8 @@
 """A tile op: its name, what it computes (the reference) and what it becomes (the lowering), side by side.
 
-An op is defined in one place, by one subclass of `Op` in `tile/ops/`. `check` refuses wrong tiles while tracing, `touches` says
-which tiles the op reads and writes (lifetimes and waits come from it), `lower` writes machine instructions and
-`reference` does the same to NumPy arrays.
+An op is defined in one place, by one subclass of `Op` in `tile/ops/`. `check` refuses wrong tiles while tracing,
+`touches` says which tiles the op reads and writes (lifetimes and waits come from it), `lower` writes machine
+instructions and `reference` does the same to NumPy arrays.
 """
 
 from __future__ import annotations

@@ -12,7 +12,9 @@ from .trace import Loop, Node, OpCall, When
 
 
 class Reference:
-    """State of one workgroup: shared tiles once, register tiles once per wave (leading axis), tensors as the caller's arrays."""
+    """State of one workgroup: shared tiles once, register tiles once per wave (leading axis), tensors as the caller's
+    arrays.
+    """
 
     def __init__(self, waves: int, inputs: dict[Expr, Any], tensors: dict[str, np.ndarray]) -> None:
         self.waves, self.inputs, self.tensors = waves, inputs, tensors

@@ -1,7 +1,7 @@
 """Base shapes of register tiles: which lane and which of its elements holds element (row, column).
 
-In row layout a lane holds pieces of a row: ``stride`` consecutive columns, then a jump over the other lanes' columns. Column
-layout is the same with rows and columns exchanged. The shapes and their names are HipKittens'.
+In row layout a lane holds pieces of a row: ``stride`` consecutive columns, then a jump over the other lanes' columns.
+Column layout is the same with rows and columns exchanged. The shapes and their names are HipKittens'.
 """
 
 from __future__ import annotations

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
 
 def pack_pair(emit: Lowering, dtype: str, out: Reg, low: Reg, high: Reg) -> None:
-    """``out`` = low in bits 15:0, high in bits 31:16, as ``bf16`` or ``f16``. ``out`` may be ``low`` but not ``high``."""
+    """``out`` = low in bits 15:0, high in bits 31:16, as ``bf16`` or ``f16``. ``out`` may be ``low`` but not
+    ``high``.
+    """
     if dtype == "f16":
         with emit.temporary("v") as upper:
             emit.ins("v_cvt_f16_f32", upper, high)

@@ -15,7 +15,9 @@ from .expression import Int
 
 @dataclass(frozen=True)
 class SharedShape:
-    """A subtile of ``rows`` x ``cols`` elements; ``xors`` are (modulus, right shift, left shift) of offset bits, in bytes."""
+    """A subtile of ``rows`` x ``cols`` elements; ``xors`` are (modulus, right shift, left shift) of offset bits, in
+    bytes.
+    """
 
     name: str
     rows: int
@@ -34,7 +36,9 @@ class SharedShape:
         return place
 
     def run_bytes(self, size: int) -> int:
-        """Bytes of a row that lie together in LDS, aligned to as many: what one access may move, elements of ``size``."""
+        """Bytes of a row that lie together in LDS, aligned to as many: what one access may move, elements of
+        ``size``.
+        """
         return min([self.cols * size, *(1 << left for _, _, left in self.xors)])
 
     def address(self, row: Int, col: Int, cols: int, size: int) -> Int:

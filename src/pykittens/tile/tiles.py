@@ -1,4 +1,6 @@
-"""The nouns of the tile language: `gl` in global memory, `st` in LDS, `rt` in registers. Tiles are storage that ops write into."""
+"""The nouns of the tile language: `gl` in global memory, `st` in LDS, `rt` in registers. Tiles are storage that ops
+write into.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,11 @@ from .trace import current
 
 
 class gl:
-    """A matrix in global memory: run-time ``rows``, ``cols`` and row ``stride`` (bytes); elements of a row are contiguous.
+    """A matrix in global memory: run-time ``rows``, ``cols`` and row ``stride`` (bytes); elements of a row are
+    contiguous.
 
-    As a kernel parameter's annotation, ``pk.gl("bf16")`` fixes the dtype and ``pk.gl("dtype")`` takes it from the keyword
-    parameter of that name.
+    As a kernel parameter's annotation, ``pk.gl("bf16")`` fixes the dtype and ``pk.gl("dtype")`` takes it from the
+    keyword parameter of that name.
     """
 
     def __init__(self, dtype: str | DType) -> None:
@@ -120,7 +123,9 @@ class st:
 
 @dataclass(frozen=True, eq=False)
 class SharedView:
-    """A window of an `st`: ``row`` and ``col`` are its first element; they may be run-time values (whole subtiles apart)."""
+    """A window of an `st`: ``row`` and ``col`` are its first element; they may be run-time values (whole subtiles
+    apart).
+    """
 
     tile: st
     rows: int
@@ -132,8 +137,8 @@ class SharedView:
 class rt:
     """A tile in a wave's registers: ``rows`` x ``cols`` elements in base tiles of ``shape``, ``row`` or ``col`` layout.
 
-    ``file`` is ``vgpr`` or ``agpr``; ``regs`` pins the tile to given registers (a `Reg` or several, in base-tile order). ``copies``
-    makes an array of tiles, as for `st`.
+    ``file`` is ``vgpr`` or ``agpr``; ``regs`` pins the tile to given registers (a `Reg` or several, in base-tile
+    order). ``copies`` makes an array of tiles, as for `st`.
     """
 
     dtype: DType
@@ -244,7 +249,7 @@ class TileArray:
             )  # fmt: skip
         if key not in self._tiles:
             raise BuildError("tile-index", f"tile index {key} is outside {self.shape}", where=user_line())
-        return self._tiles[key]
+        return self._tiles[key]  # type: ignore[index]
 
     def items(self) -> Iterator[tuple[tuple[int, ...], Any]]:
         """(index, tile) of every tile."""

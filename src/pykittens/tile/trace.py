@@ -148,8 +148,8 @@ def tracing(trace: Trace) -> Iterator[Trace]:
 def loop(start: Int, stop: Int | None = None, *, unroll: int = 1) -> Iterator[Int]:
     """``for i in pk.loop(n)`` or ``pk.loop(start, stop)``: a loop of the GPU.
 
-    The body is traced ``unroll`` times with ``i, i+1, …`` (so ``i % unroll`` is known at build time), then once more for each
-    step that may remain. Counters count up by one; a stop at or below the start runs nothing.
+    The body is traced ``unroll`` times with ``i, i+1, …`` (so ``i % unroll`` is known at build time), then once more
+    for each step that may remain. Counters count up by one; a stop at or below the start runs nothing.
     """
     if stop is None:
         start, stop = 0, start

@@ -1,4 +1,6 @@
-"""The wave that runs the program: ``wave.row``, ``wave.col`` in the workgroup's wave grid, ``wave.index``, and ``lane``."""
+"""The wave that runs the program: ``wave.row``, ``wave.col`` in the workgroup's wave grid, ``wave.index``, and
+``lane``.
+"""
 
 from __future__ import annotations
 

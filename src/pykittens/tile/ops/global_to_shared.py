@@ -1,4 +1,5 @@
-"""Copies from global memory into LDS: direct where the chip can, else through registers; element by element at ragged edges.
+"""Copies from global memory into LDS: direct where the chip can, else through registers; element by element at ragged
+edges.
 
 LDS is filled in address order, so the swizzle is applied to the global source: each lane computes which 16 bytes
 of the tile belong at its LDS address (the swizzle is its own inverse).
@@ -33,7 +34,7 @@ class GlobalToShared(Op):
 
     name = "load"
 
-    def check(self, tile: st, source: GlobalTile, edges: str = "zero") -> None:  # type: ignore[override]
+    def check(self, tile: st, source: GlobalTile, edges: str = "zero") -> None:
         if edges not in ("zero", "any", "inside"):
             raise BuildError("edges", f"edges is {edges!r}", where=user_line(), fix="use 'zero', 'any' or 'inside'")
         if tile.dtype is not source.tensor.dtype:
@@ -54,10 +55,10 @@ class GlobalToShared(Op):
                 where=user_line(),
             )
 
-    def touches(self, tile: st, source: GlobalTile, edges: str = "zero") -> Touches:  # type: ignore[override]
+    def touches(self, tile: st, source: GlobalTile, edges: str = "zero") -> Touches:
         return Touches(writes=[tile])
 
-    def lower(self, emit: Lowering, tile: st, source: GlobalTile, edges: str = "zero") -> None:  # type: ignore[override]
+    def lower(self, emit: Lowering, tile: st, source: GlobalTile, edges: str = "zero") -> None:
         size = tile.dtype.bytes
         column = source.col * (tile.cols * size)
         # "inside" may move along the row by the scalar offset, which no range check sees: nothing lies beyond.
@@ -124,7 +125,7 @@ class GlobalToShared(Op):
             with emit.computed(offset) as address:
                 emit.ins(name, reg, address, base, 0, offen=True)
 
-    def reference(self, run: Reference, tile: st, source: GlobalTile, edges: str = "zero") -> None:  # type: ignore[override]
+    def reference(self, run: Reference, tile: st, source: GlobalTile, edges: str = "zero") -> None:
         row, col = run.value(source.row) * tile.rows, run.value(source.col) * tile.cols
         window = run.tensor(source.tensor)[row : row + tile.rows, col : col + tile.cols]
         shared = run.shared(tile)
@@ -136,7 +137,7 @@ def _source_element(tile: st, place: Int) -> tuple[Int, Int]:
     """(row, column) of the element that belongs at this byte of the tile in LDS."""
     shape, size = tile.shape, tile.dtype.bytes
     subtile_bytes = shape.rows * shape.cols * size
-    subtile, inside = place // subtile_bytes, shape.swizzle(place % subtile_bytes)  # type: ignore[operator]
+    subtile, inside = place // subtile_bytes, shape.swizzle(place % subtile_bytes)
     across = tile.cols // shape.cols
     row = subtile // across * shape.rows + inside // (shape.cols * size)
     return row, subtile % across * shape.cols + inside % (shape.cols * size) // size

@@ -1,7 +1,9 @@
-"""`mma_ABt`, `mma_AB`: c += a bᵀ and c += a b on the matrix cores, in the MFMA shape that the operands' base tiles have.
+"""`mma_ABt`, `mma_AB`: c += a bᵀ and c += a b on the matrix cores, in the MFMA shape that the operands' base tiles
+have.
 
-An accumulator in column layout takes the product as it is; one in row layout takes the transposed product, which is the same MFMA
-with its operands exchanged, so that a lane holds neighbouring columns of one row and can store them in one piece.
+An accumulator in column layout takes the product as it is; one in row layout takes the transposed product, which is
+the same MFMA with its operands exchanged, so that a lane holds neighbouring columns of one row and can store them in
+one piece.
 """
 
 from __future__ import annotations
@@ -37,7 +39,9 @@ def matrix_instruction(m: int, n: int, k: int, dtype: str, arch: str) -> str:
 
 
 class Mma(Op):
-    """``op(c, a, b)``: c f32; a M x K in row layout; b N x K in row layout (ABt) or K x N in column layout (AB), 16-bit floats."""
+    """``op(c, a, b)``: c f32; a M x K in row layout; b N x K in row layout (ABt) or K x N in column layout (AB),
+    16-bit floats.
+    """
 
     computes = True
 
@@ -51,7 +55,7 @@ class Mma(Op):
         n_tile, n_base = (b.rows, b.shape.rows) if transposed else (b.cols, b.shape.cols)
         return a.rows, n_tile, a.cols, a.shape.rows, n_base, a.shape.cols
 
-    def check(self, c: rt, a: rt, b: rt) -> None:  # type: ignore[override]
+    def check(self, c: rt, a: rt, b: rt) -> None:
         where = user_line()
         for tile in (c, a, b):
             if not isinstance(tile, rt):
@@ -60,12 +64,14 @@ class Mma(Op):
                 )
         if a.dtype is not b.dtype or a.dtype.bits != 16 or c.dtype is not f32:
             raise BuildError(
-                "mma-dtype", f"{self.name} takes f32 and two bf16 or two f16 tiles, not {c.dtype}, {a.dtype}, {b.dtype}",
+                "mma-dtype",
+                f"{self.name} takes f32 and two bf16 or two f16 tiles, not {c.dtype}, {a.dtype}, {b.dtype}",
                 where=where,
             )  # fmt: skip
         if a.layout != "row" or b.layout != self.b_layout:
             raise BuildError(
-                "mma-layout", f"{self.name} takes a in row and b in {self.b_layout} layout, not {a.layout} and {b.layout}",
+                "mma-layout",
+                f"{self.name} takes a in row and b in {self.b_layout} layout, not {a.layout} and {b.layout}",
                 where=where,
             )  # fmt: skip
         rows, cols, depth, m, n, k = self._sizes(c, a, b)
@@ -77,14 +83,15 @@ class Mma(Op):
             )  # fmt: skip
         if (m, n) != (c.shape.rows, c.shape.cols) or k != b_base or a.shape.stride != b.shape.stride:
             raise BuildError(
-                "mma-base", f"{self.name}: base tiles {a.shape.name}, {b.shape.name} and {c.shape.name} belong to no MFMA",
+                "mma-base",
+                f"{self.name}: base tiles {a.shape.name}, {b.shape.name} and {c.shape.name} belong to no MFMA",
                 where=where,
             )  # fmt: skip
 
-    def touches(self, c: rt, a: rt, b: rt) -> Touches:  # type: ignore[override]
+    def touches(self, c: rt, a: rt, b: rt) -> Touches:
         return Touches(reads=[c, a, b], writes=[c])
 
-    def lower(self, emit: Lowering, c: rt, a: rt, b: rt) -> None:  # type: ignore[override]
+    def lower(self, emit: Lowering, c: rt, a: rt, b: rt) -> None:
         _, _, _, m, n, k = self._sizes(c, a, b)
         name = matrix_instruction(m, n, k, a.dtype.name, emit.arch)
         for j in range(c.grid[1]):
@@ -96,7 +103,7 @@ class Mma(Op):
                     d = c.base(i, j)
                     emit.ins(name, d, left, right, d)
 
-    def reference(self, run: Reference, c: rt, a: rt, b: rt) -> None:  # type: ignore[override]
+    def reference(self, run: Reference, c: rt, a: rt, b: rt) -> None:
         right = run.registers(b)
         product = run.registers(a) @ (right.swapaxes(-1, -2) if self.b_layout == "row" else right)
         run.registers(c)[:] += np.asarray(product)

@@ -1,8 +1,8 @@
 """Stores of register tiles to global memory, rounded to the tensor's dtype (nearest even), tails included.
 
-Where a lane holds four neighbouring columns (row layout) of a tile that lies inside the tensor, they are stored in one piece;
-a tile at the right edge, rows that are not 4-byte aligned and column layout are stored element by element. Which path is taken is
-decided on the GPU, once per tile.
+Where a lane holds four neighbouring columns (row layout) of a tile that lies inside the tensor, they are stored in
+one piece; a tile at the right edge, rows that are not 4-byte aligned and column layout are stored element by element.
+Which path is taken is decided on the GPU, once per tile.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ class RegisterToGlobal(Op):
 
     name = "store"
 
-    def check(self, target: GlobalTile, tile: rt) -> None:  # type: ignore[override]
+    def check(self, target: GlobalTile, tile: rt) -> None:
         if tile.dtype is not f32:
             raise BuildError(
                 "store-dtype", f"{tile.name} holds {tile.dtype}, only f32 tiles are stored", where=user_line()
             )
 
-    def touches(self, target: GlobalTile, tile: rt) -> Touches:  # type: ignore[override]
+    def touches(self, target: GlobalTile, tile: rt) -> Touches:
         return Touches(reads=[tile])
 
-    def lower(self, emit: Lowering, target: GlobalTile, tile: rt) -> None:  # type: ignore[override]
+    def lower(self, emit: Lowering, target: GlobalTile, tile: rt) -> None:
         tensor = target.tensor
         base = descriptor(emit, target, tile.rows, 0)
         if tile.layout != "row" or tile.shape.stride != 4:
@@ -55,7 +55,7 @@ class RegisterToGlobal(Op):
             otherwise()
             _elements(emit, target, tile, base)
 
-    def reference(self, run: Reference, target: GlobalTile, tile: rt) -> None:  # type: ignore[override]
+    def reference(self, run: Reference, target: GlobalTile, tile: rt) -> None:
         array = run.tensor(target.tensor)
         registers = run.registers(tile)
         for wave in range(run.waves):

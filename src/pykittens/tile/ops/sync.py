@@ -23,19 +23,19 @@ class WaitForTiles(Op):
 
     name = "wait_for"
 
-    def check(self, *tiles: st | rt) -> None:  # type: ignore[override]
+    def check(self, *tiles: st | rt) -> None:
         for tile in tiles:
             if not isinstance(tile, (st, rt)):
                 raise BuildError("op-arguments", f"wait_for takes tiles, not {type(tile).__name__}", where=user_line())
 
-    def touches(self, *tiles: st | rt) -> Touches:  # type: ignore[override]
+    def touches(self, *tiles: st | rt) -> Touches:
         return Touches(reads=[tile for tile in tiles if isinstance(tile, rt)])
 
-    def lower(self, emit: Lowering, *tiles: st | rt) -> None:  # type: ignore[override]
+    def lower(self, emit: Lowering, *tiles: st | rt) -> None:
         registers = tuple(reg for tile in tiles if isinstance(tile, rt) for reg in tile.regs or ())
         emit.wait_for(tuple(tile.name for tile in tiles if isinstance(tile, st)), registers)
 
-    def reference(self, run: Reference, *tiles: st | rt) -> None:  # type: ignore[override]
+    def reference(self, run: Reference, *tiles: st | rt) -> None:
         """Copies land at once in the reference."""
 
 
@@ -44,16 +44,16 @@ class Barrier(Op):
 
     name = "barrier"
 
-    def check(self) -> None:  # type: ignore[override]
+    def check(self) -> None:
         """Takes nothing."""
 
-    def touches(self) -> Touches:  # type: ignore[override]
+    def touches(self) -> Touches:
         return Touches()
 
-    def lower(self, emit: Lowering) -> None:  # type: ignore[override]
+    def lower(self, emit: Lowering) -> None:
         emit.ins("s_barrier")
 
-    def reference(self, run: Reference) -> None:  # type: ignore[override]
+    def reference(self, run: Reference) -> None:
         """The reference runs all waves op by op, so they are always together."""
 
 
@@ -62,17 +62,17 @@ class Priority(Op):
 
     name = "priority"
 
-    def check(self, level: int) -> None:  # type: ignore[override]
+    def check(self, level: int) -> None:
         if level not in range(4):
             raise BuildError("priority", f"priority {level} is outside 0 to 3", where=user_line())
 
-    def touches(self, level: int) -> Touches:  # type: ignore[override]
+    def touches(self, level: int) -> Touches:
         return Touches()
 
-    def lower(self, emit: Lowering, level: int) -> None:  # type: ignore[override]
+    def lower(self, emit: Lowering, level: int) -> None:
         emit.ins("s_setprio", simm16=level)
 
-    def reference(self, run: Reference, level: int) -> None:  # type: ignore[override]
+    def reference(self, run: Reference, level: int) -> None:
         """Priorities change when things happen, not what."""
 
 
@@ -84,17 +84,17 @@ class BarriersApart(Op):
 
     name = "barriers_apart"
 
-    def check(self, count: int) -> None:  # type: ignore[override]
+    def check(self, count: int) -> None:
         if count not in (0, 1):
             raise BuildError("barriers-apart", f"waves run 0 or 1 barriers apart, not {count}", where=user_line())
 
-    def touches(self, count: int) -> Touches:  # type: ignore[override]
+    def touches(self, count: int) -> Touches:
         return Touches()
 
-    def lower(self, emit: Lowering, count: int) -> None:  # type: ignore[override]
+    def lower(self, emit: Lowering, count: int) -> None:
         emit.barriers_apart(count)
 
-    def reference(self, run: Reference, count: int) -> None:  # type: ignore[override]
+    def reference(self, run: Reference, count: int) -> None:
         """The reference runs all waves op by op, so they are always together."""
 
 

@@ -20,20 +20,20 @@ class Zero(Op):
 
     name = "zero"
 
-    def check(self, tile: rt) -> None:  # type: ignore[override]
+    def check(self, tile: rt) -> None:
         if not isinstance(tile, rt):
             raise BuildError("op-arguments", f"zero takes a register tile, not {type(tile).__name__}")
 
-    def touches(self, tile: rt) -> Touches:  # type: ignore[override]
+    def touches(self, tile: rt) -> Touches:
         return Touches(writes=[tile])
 
-    def lower(self, emit: Lowering, tile: rt) -> None:  # type: ignore[override]
+    def lower(self, emit: Lowering, tile: rt) -> None:
         for part in tile.regs or ():
             for i in range(part.count):
                 reg = Reg(part.file, part.index + i)
                 emit.ins("v_accvgpr_write_b32" if part.file == "a" else "v_mov_b32", reg, 0)
 
-    def reference(self, run: Reference, tile: rt) -> None:  # type: ignore[override]
+    def reference(self, run: Reference, tile: rt) -> None:
         run.registers(tile)[:] = 0
 
 
