@@ -1,4 +1,4 @@
-"""Bit arithmetic of the scalar instructions: fields, masks, counts, and bits gathered or spread by quads."""
+"""Bit arithmetic of scalar and vector instructions: fields, masks, counts, and bits gathered or spread by quads."""
 
 from __future__ import annotations
 

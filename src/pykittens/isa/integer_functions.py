@@ -137,22 +137,6 @@ def bitop3(a: Value, b: Value, c: Value, table: int) -> Value:
     return result
 
 
-def first_high_one(x: Value) -> Value:
-    """Zeros above the highest one bit; all ones if there is none."""
-    return (x == 0).select(0xFFFFFFFF, x.clz())
-
-
-def first_low_one(x: Value) -> Value:
-    """Position of the lowest one bit; all ones if there is none."""
-    return (x == 0).select(0xFFFFFFFF, x.ctz())
-
-
-def first_high_change(x: Value) -> Value:
-    """i32: how many of the highest bits are like the sign; -1 if all are."""
-    unlike = (x ^ (x >> 31)).bits(u32)
-    return first_high_one(unlike).bits(i32)
-
-
 def prng_step(x: Value) -> Value:
     """One step of a 32-bit LFSR: shift left and feed back 0xC5 where the top bit was one."""
     return (x << 1) ^ ((x >> 31) * 0xC5)

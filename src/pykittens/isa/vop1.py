@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from .bit_functions import first_one, leading_signs, leading_zeros
 from .byte_functions import saturate_halves
 from .conversions import (
     byte_to_f32,
@@ -15,7 +16,7 @@ from .conversions import (
 )
 from .define import Unit, define
 from .float_functions import fract, frexp_exponent, frexp_mantissa
-from .integer_functions import first_high_change, first_high_one, first_low_one, prng_step
+from .integer_functions import prng_step
 from .permlane import swap_rows
 from .small_float_conversions import BY_NAME, decode
 from .transcendental import cos, exp2, log2, reciprocal, reciprocal_root, root, sin, through_f32
@@ -80,9 +81,9 @@ define("VOP1", 55, "v_screen_partition_4se_b32", "b32 = b32", flags="unsupported
 # -- bits ----------------------------------------------------------------------------------------------------------
 define("VOP1", 43, "v_not_b32", "b32 = b32", lambda a: ~a)
 define("VOP1", 44, "v_bfrev_b32", "b32 = b32", Value.bitreverse)
-define("VOP1", 45, "v_ffbh_u32", "u32 = u32", first_high_one)
-define("VOP1", 46, "v_ffbl_b32", "b32 = b32", first_low_one)
-define("VOP1", 47, "v_ffbh_i32", "i32 = i32", first_high_change)
+define("VOP1", 45, "v_ffbh_u32", "u32 = u32", leading_zeros)
+define("VOP1", 46, "v_ffbl_b32", "b32 = b32", first_one)
+define("VOP1", 47, "v_ffbh_i32", "u32 = i32", leading_signs)
 define("VOP1", 88, "v_prng_b32", "b32 = b32", prng_step, archs=("gfx950",))
 
 # -- the transcendental unit ---------------------------------------------------------------------------------------
