@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .types import Type, i32, i64, u32
+from .types import Type, i64, u32
 from .value import Value
 
 
