@@ -35,7 +35,7 @@ def gemm(
 ):  # fmt: skip
     """C[M, N] = A[M, K] B[N, K]ᵀ (layout "ABt") or A[M, K] B[K, N] ("AB"): 8 waves in ping-pong (paper, Fig. 22)."""
     transposed = layout == "ABt"
-    # Two K-tiles of both operands fit LDS: 128 of gfx950's 160 KiB with 256 x 256 tiles, all of gfx942's 64 with 128 x 128.
+    # Two K-tiles of both operands fit LDS: 128 of gfx950's 160 KiB for 256 x 256, all of gfx942's 64 KiB for 128 x 128.
     half = 128 if current().arch == "gfx950" else 64
     rows, cols = half // 2, half // 4
     require_equal(C.rows, A.rows, "C and A must have the same M (rows)")
