@@ -131,6 +131,8 @@ def _modifiers(rnd: Random, definition: Definition, encoding: str) -> Modifiers:
         for i in op_sel_entries(definition):
             bits[i] = rnd.randrange(2)
         _set(modifiers, "op_sel", tuple(bits))
+    if encoding == "e64" and definition.has("swap"):
+        modifiers |= {name: True for name in ("fi", "bound_ctrl") if rnd.random() < 0.5}
     if encoding == "sdwa":
         modifiers |= _sdwa_modifiers(rnd, definition)
     if encoding == "dpp":

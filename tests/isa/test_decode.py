@@ -9,6 +9,7 @@ from random import Random
 import pytest
 from tests.isa.llvm_oracle import assemble_lines
 
+from pykittens.errors import InputError
 from pykittens.isa import Const, Instruction, Label, Reg, decode, decode_one, text
 from pykittens.isa.define import ARCHS, BY_OPCODE
 from pykittens.isa.formats import DPP_WORD, FORMATS, SDWA_WORD, VOP3_BASE, Format
@@ -154,6 +155,11 @@ def test_illegal_words_say_what_they_are() -> None:
     word, odd = decode(bytes.fromhex("ffffffff0102"), "gfx950")
     assert word.definition.has("illegal") and text(word) == ".long 0xffffffff"
     assert odd.size == 2 and text(odd) == ".byte 0x01, 0x02"
+
+
+def test_an_unknown_chip_is_an_error() -> None:
+    with pytest.raises(InputError, match="gfx90a"):
+        decode(b"", "gfx90a")
 
 
 def test_branches_name_their_distance() -> None:

@@ -44,7 +44,7 @@ def test_a_prefix_names_its_format_alone(fmt: Format) -> None:
 def test_every_definition_has_an_opcode_field_that_holds_it() -> None:
     widths = {name: fmt.fields["op"][1] for name, fmt in FORMATS.items()}
     # A scaled matrix instruction has a number of its own beyond the field (see mfma.SCALED).
-    widths |= {name: widths["FLAT"] for name in SEGMENTS} | {"MFMA": MFMA.fields["op"][1] + 1}
+    widths |= dict.fromkeys(SEGMENTS, widths["FLAT"]) | {"MFMA": MFMA.fields["op"][1] + 1}
     for format, opcode, _ in BY_OPCODE:
         assert opcode < 1 << widths[format], (format, opcode)
 

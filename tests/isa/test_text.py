@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from tests.isa.llvm_oracle import assemble_lines
 
 from pykittens.isa import Const, Instruction, Label, Reg, decode, lookup, text
-from tests.isa.llvm_oracle import assemble_lines
 
 LINES = {
     "gfx942": (
@@ -91,7 +91,7 @@ LINES = {
         "v_bitop3_b32 v26, v9, v13, s0 bitop3:0x78",
         "v_bitop3_b16 v5, v1, v2, s3 bitop3:0xaf op_sel:[1,1,1,1]",
         "v_cvt_scalef32_pk_fp4_f16 v2, v6, v4 op_sel:[0,0,1,1]",
-        "v_permlane32_swap_b32_e64 v2, v6",
+        "v_permlane32_swap_b32_e64 v2, v6 bound_ctrl:1 fi:1",
         "v_prng_b32_e32 v0, s1",
         "ds_read_b96_tr_b6 v[1:3], v0",
         "buffer_load_dwordx4 v0, s[4:7], 0 offen lds",

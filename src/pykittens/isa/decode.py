@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
+from pykittens import arch as chips
+
 from . import decode_matrix, decode_memory, decode_scalar, decode_sdwa_dpp, decode_vector
 from .decode_plan import IllegalEncoding, Plan
 from .define import BY_OPCODE, Definition, Unit
@@ -29,6 +31,7 @@ def decode(code: bytes, arch: str, base: int = 0) -> list[Instruction]:
 
     A dword that starts no instruction of ``arch`` becomes one of `ILLEGAL` (flag ``illegal``) and decoding goes on
     after it; so do the last one to three bytes of a truncated file. Decoded instructions share operands and modifiers.
+    Raises InputError for an unknown arch.
     """
     decoder = _decoder(arch)
     shape_at = decoder.shape_at
@@ -56,7 +59,7 @@ class _Decoder:
     """The plans of one chip, made when first needed, and the encodings met so far."""
 
     def __init__(self, arch: str) -> None:
-        self.arch = arch
+        self.arch = chips.get(arch).name
         self._plans: dict[tuple[str, int, str], tuple[Plan, ...]] = {}
         self._by_dwords: tuple[dict[bytes, _Shape], ...] = ({}, {}, {}, {})
 

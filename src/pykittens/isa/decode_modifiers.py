@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .decode_plan import ReadModifier
 from .define import Definition
-from .vector_modifiers import OMOD, op_sel_entries, takes_neg
+from .vector_modifiers import OMOD, takes_neg
 
 
 def flag(name: str, place: tuple[int, int]) -> ReadModifier:
@@ -94,12 +94,11 @@ def read_bitop3(bits: int, out: dict[str, object]) -> None:
         out["bitop3"] = table
 
 
-def op_sel(definition: Definition, low: int) -> ReadModifier:
-    """Four bits, of which those of absent sources count as 0."""
-    used = op_sel_entries(definition)
+def op_sel(low: int) -> ReadModifier:
+    """Four bits, of sources 0 to 2 and the destination."""
 
     def read(bits: int, out: dict[str, object]) -> None:
-        value = tuple([(bits >> low + i) & 1 if i in used else 0 for i in range(4)])
+        value = tuple([(bits >> low + i) & 1 for i in range(4)])
         if any(value):
             out["op_sel"] = value
 

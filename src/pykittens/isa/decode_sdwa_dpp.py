@@ -78,8 +78,7 @@ def plan_sdwa(definition: Definition) -> Plan:
         operands.append(_read_sdst)
     else:
         operands += short_destinations(definition, fmt)
-        if not definition.has("no_dst_sel"):
-            modifiers += [_select("dst_sel"), _read_unused]
+        modifiers += [_read_whole] if definition.has("no_dst_sel") else [_select("dst_sel"), _read_unused]
         modifiers.append(flag("clamp", _place(word, "clamp")))
         if has_omod(definition) and definition.explicit_dsts[0].type.is_float:
             modifiers.append(omod(_place(word, "omod")[0]))
@@ -125,6 +124,12 @@ def _select(name: str) -> ReadModifier:
             out[name] = SDWA_SELECT[code]
 
     return read
+
+
+def _read_whole(bits: int, out: dict[str, object]) -> None:
+    low, width = _place(SDWA, "dst_sel")
+    if (bits >> low) & ((1 << width) - 1) != SDWA_SELECT.index("DWORD"):
+        raise IllegalEncoding
 
 
 def _read_unused(bits: int, out: dict[str, object]) -> None:

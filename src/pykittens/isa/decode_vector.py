@@ -11,7 +11,7 @@ from .formats import FORMATS, VOP3B, Format
 from .instruction import Operands
 from .operand_codes import scalar_registers, scalar_sources, sources, vector_registers
 from .registers import vcc
-from .vector_modifiers import has_bitop3, has_clamp, has_neg, has_omod, has_op_sel, is_vop3b, takes_neg
+from .vector_modifiers import has_bitop3, has_clamp, has_neg, has_omod, has_op_sel, is_vop3b, op_sel_entries, takes_neg
 
 SECOND = 32
 """Bit at which the dword after a 4-byte encoding starts."""
@@ -111,7 +111,8 @@ def _vop3_modifiers(definition: Definition, fmt: Format) -> tuple[list[ReadModif
     """The modifier readers, and the bits of modifiers that the instruction has not.
 
     Sources without neg and abs ignore these bits if another source has them, but for compares, masks and absent
-    sources they must be 0; op_sel bits are ignored where there is no op_sel (as LLVM decodes them).
+    sources they must be 0; op_sel bits are ignored where there is no op_sel (as LLVM decodes them). Swaps of lanes have
+    two of DPP's modifiers there.
     """
     modifiers: list[ReadModifier] = []
     unused: list[str] = []
@@ -136,8 +137,12 @@ def _vop3_modifiers(definition: Definition, fmt: Format) -> tuple[list[ReadModif
         modifiers.append(flag("clamp", fmt.fields["clamp"]))
     else:
         unused.append("clamp")
+    selects = bits_of(fmt.fields["op_sel"]) if "op_sel" in fmt.fields else ()
     if has_op_sel(definition):
-        modifiers.append(op_sel(definition, fmt.fields["op_sel"][0]))
+        modifiers.append(op_sel(selects[0]))
+        zero |= sum(1 << bit for i, bit in enumerate(selects) if i not in op_sel_entries(definition))
+    elif definition.has("swap"):
+        modifiers += [flag("fi", (selects[0], 1)), flag("bound_ctrl", (selects[1], 1))]
     return modifiers, zero | mask_of(fmt, *(name for name in unused if name in fmt.fields))
 
 

@@ -34,6 +34,7 @@ class Instruction:
       ``UNUSED_SEXT UNUSED_PRESERVE``.
     - DPP: ``dpp_ctrl``: name and numbers, ``("quad_perm", 0, 1, 2, 3) ("row_shl", 8) ("row_mirror",) ("row_bcast", 15)
       ("row_newbcast", 3) ("wave_shl", 1)``; ``row_mask``, ``bank_mask``: 4 bits (default 15); ``bound_ctrl``: True.
+    - ``fi`` and ``bound_ctrl`` of lane swaps (e64): True.
     - memory: ``offset`` in bytes (signed for FLAT, GLOBAL, SCRATCH, SMEM), ``offset0 offset1`` in units of the
     access; True
       for each of ``offen idxen glc sc0 sc1 nt lds gds`` that is set; ``format``: MTBUF's 7 bits.

@@ -50,7 +50,11 @@ def _vector(instruction: Instruction) -> Iterator[str]:
         yield "clamp"
     if "omul" in m:
         yield _OMUL[m["omul"]]
-    if instruction.encoding == "sdwa":
+    if instruction.encoding == "e64":
+        for name in ("bound_ctrl", "fi"):
+            if name in m:
+                yield f"{name}:1"
+    elif instruction.encoding == "sdwa":
         yield from _sdwa(instruction)
     elif instruction.encoding == "dpp":
         yield from _dpp(instruction)
