@@ -156,10 +156,13 @@ def _lower(
     emit = Lowering(trace.arch, trace.wave_count, scalars, vectors)
     for axis, workgroup in enumerate(WORKGROUP):
         emit.inputs[workgroup] = s[2 + axis]
-    load_arguments(emit, arguments)
-    _wave_and_lane(emit, trace.wave_count)
-    emit.run(trace.nodes)
-    emit.ins("s_endpgm")
+    code = kernel.function.__code__
+    # What belongs to no op stands at the kernel's own line, so that the bytes do not depend on who builds it.
+    with emit.program.at(f"{code.co_filename}:{code.co_firstlineno}"):
+        load_arguments(emit, arguments)
+        _wave_and_lane(emit, trace.wave_count)
+        emit.run(trace.nodes)
+        emit.ins("s_endpgm")
     program = finish(emit.program)
     vgprs = max(registers.vgprs, vectors.high, 1)
     total = -(-vgprs // 4) * 4 + registers.agprs
