@@ -119,6 +119,7 @@ def _vop3_modifiers(definition: Definition, fmt: Format) -> tuple[list[ReadModif
     zero = 0
     if has_bitop3(definition):
         modifiers.append(read_bitop3)
+        unused += [] if has_op_sel(definition) else ["op_sel"]
     else:
         if has_neg(definition):
             for name in [name for name in ("neg", "abs") if name in fmt.fields]:
@@ -126,6 +127,7 @@ def _vop3_modifiers(definition: Definition, fmt: Format) -> tuple[list[ReadModif
                 modifiers.append(neg_abs(definition, name, bits))
                 strict = definition.format == "VOPC"
                 free = [takes_neg(definition, o) or not (strict or o.mask) for o in definition.explicit_srcs]
+                free += [True] if definition.has("byte_sel") and len(free) == 2 else []
                 zero |= sum(1 << bit for bit, ignored in zip_longest(bits, free) if not ignored)
         else:
             unused += ["neg", "abs"]

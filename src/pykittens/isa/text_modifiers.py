@@ -42,7 +42,8 @@ def modifiers_text(instruction: Instruction) -> str:
 def _vector(instruction: Instruction) -> Iterator[str]:
     m = instruction.modifiers
     if "bitop3" in m:
-        yield f"bitop3:{m['bitop3']:#x}"
+        table = m["bitop3"]
+        yield f"bitop3:{table:#x}" if isinstance(table, int) and table > 10 else f"bitop3:{table}"
     if "op_sel" in m:
         values = _tuple(instruction, "op_sel")
         yield _list("op_sel", tuple(values[i] for i in op_sel_entries(instruction.definition)))
