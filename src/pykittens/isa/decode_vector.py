@@ -107,12 +107,25 @@ def plan_vop3(definition: Definition) -> Plan:
     return Plan(definition, encoding, fmt.size, zero, tuple(operands), tuple(modifiers))
 
 
+def _neg_and_abs(definition: Definition, fmt: Format) -> tuple[list[ReadModifier], int]:
+    """Their readers, and the bits of theirs that must be 0: all if no source has them, else those of compares, masks
+    and absent sources; other sources ignore them (as LLVM decodes them)."""
+    names = [name for name in ("neg", "abs") if name in fmt.fields]
+    if not has_neg(definition):
+        return [], mask_of(fmt, *names)
+    strict = definition.format == "VOPC"
+    free = [takes_neg(definition, o) or not (strict or o.mask) for o in definition.explicit_srcs]
+    free += [True] if definition.has("byte_sel") and len(free) == 2 else []
+    places = [bits_of(fmt.fields[name]) for name in names]
+    zero = sum(1 << bit for bits in places for bit, ignored in zip_longest(bits, free) if not ignored)
+    return [neg_abs(definition, name, bits) for name, bits in zip(names, places, strict=True)], zero
+
+
 def _vop3_modifiers(definition: Definition, fmt: Format) -> tuple[list[ReadModifier], int]:
     """The modifier readers, and the bits of modifiers that the instruction has not.
 
-    Sources without neg and abs ignore these bits if another source has them, but for compares, masks and absent
-    sources they must be 0; op_sel bits are ignored where there is no op_sel (as LLVM decodes them). Swaps of lanes have
-    two of DPP's modifiers there.
+    op_sel bits are ignored where there is no op_sel (as LLVM decodes them); swaps of lanes have two of DPP's modifiers
+    there.
     """
     modifiers: list[ReadModifier] = []
     unused: list[str] = []
@@ -121,16 +134,7 @@ def _vop3_modifiers(definition: Definition, fmt: Format) -> tuple[list[ReadModif
         modifiers.append(read_bitop3)
         unused += [] if has_op_sel(definition) else ["op_sel"]
     else:
-        if has_neg(definition):
-            for name in [name for name in ("neg", "abs") if name in fmt.fields]:
-                bits = bits_of(fmt.fields[name])
-                modifiers.append(neg_abs(definition, name, bits))
-                strict = definition.format == "VOPC"
-                free = [takes_neg(definition, o) or not (strict or o.mask) for o in definition.explicit_srcs]
-                free += [True] if definition.has("byte_sel") and len(free) == 2 else []
-                zero |= sum(1 << bit for bit, ignored in zip_longest(bits, free) if not ignored)
-        else:
-            unused += ["neg", "abs"]
+        modifiers, zero = _neg_and_abs(definition, fmt)
         if has_omod(definition):
             modifiers.append(omod(fmt.fields["omod"][0]))
         else:
