@@ -43,7 +43,9 @@ def gemm(
     require_equal(A.cols, B.cols if transposed else B.rows, "A and B must have the same K")
 
     As = st(dtype, half, K_TILE, copies=(2, 2))  # [K-tile % 2, half of the workgroup's rows]
-    Bs = st(dtype, half, K_TILE, copies=(2, 2)) if transposed else st(dtype, K_TILE, half, copies=(2, 2))
+    # Of K x N a wave of gfx942 reads 16 columns, half a subtile of the usual shape.
+    shape = "16x16" if cols == 16 and not transposed else "16x32"
+    Bs = st(dtype, *((half, K_TILE) if transposed else (K_TILE, half)), shape, copies=(2, 2))
     a = rt(dtype, rows, K_TILE)
     b = rt(dtype, cols, K_TILE, copies=2) if transposed else rt(dtype, K_TILE, cols, "col", copies=2)
     c = rt(f32, rows, cols, copies=(2, 2), file="agpr")
