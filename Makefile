@@ -19,7 +19,7 @@ setup: $(STAMP) ## make .venv and install pykittens into it (quick, and offline,
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(None if v >= (3, 10) else f"pykittens needs Python 3.10 or newer; this is {v[0]}.{v[1]}: make PYTHON=python3.x")'
 	$(PYTHON) -m venv $(VENV)
-	$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[dev,examples]'
+	$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[dev,examples,figures]'
 	@touch $(STAMP)
 
 run: setup ## the main job: handwritten digits through the GEMM on the virtual GPU

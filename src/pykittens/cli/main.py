@@ -8,6 +8,7 @@ import typer
 
 from pykittens import __version__
 from pykittens.cli.build import BuildGroup
+from pykittens.cli.lds import lds
 from pykittens.cli.list import list_kernels
 from pykittens.cli.one_line_errors import OneLineErrors
 from pykittens.cli.run import RunGroup
@@ -53,6 +54,7 @@ def _add_group(group: type, name: str, words: str) -> None:
 
 
 app.command("list")(list_kernels)
+app.command("lds")(lds)
 _add_group(BuildGroup, "build", "Build a kernel: code object, assembly, registers, LDS.")
 _add_group(RunGroup, "run", "Run a kernel, or FILE.co --launch meta.json, on the virtual GPU and compare.")
 
