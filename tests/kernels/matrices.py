@@ -16,15 +16,13 @@ class Poisoned:
 
     memory: Array
     matrix: Array
+    top: int
+    left: int
 
     def untouched(self) -> bool:
         """Whether the memory around the matrix is as it was."""
         copy = self.memory.copy()
-        offset = (
-            self.matrix.__array_interface__["data"][0] - self.memory.__array_interface__["data"][0]
-        ) // copy.itemsize
-        top, left = divmod(offset, copy.shape[1])
-        copy[top : top + self.matrix.shape[0], left : left + self.matrix.shape[1]] = np.nan
+        copy[self.top : self.top + self.matrix.shape[0], self.left : self.left + self.matrix.shape[1]] = np.nan
         return bool(np.isnan(copy).all())
 
 
@@ -37,4 +35,4 @@ def poisoned(values: Array, dtype: Any, left: int = 3, right: int = 2, above: in
     memory = np.full((above + rows + below, left + cols + right), np.nan, dtype)
     matrix = memory[above : above + rows, left : left + cols]
     matrix[:] = values.astype(dtype)
-    return Poisoned(memory, matrix)
+    return Poisoned(memory, matrix, above, left)
