@@ -32,6 +32,8 @@ _PUBLIC = {
     "minimum": "pykittens.tile",
     "mma_AB": "pykittens.tile",
     "mma_ABt": "pykittens.tile",
+    "mma_AtB": "pykittens.tile",
+    "mma_AtBt": "pykittens.tile",
     "phase": "pykittens.tile",
     "require_equal": "pykittens.tile",
     "rt": "pykittens.tile",

@@ -1,4 +1,4 @@
-"""Matrix multiplication: C = A Bᵀ or C = A B, 16-bit inputs, f32 accumulation, any sizes in one code object."""
+"""Matrix multiplication: C = A Bᵀ or C = A B, 16- or 8-bit inputs, f32 accumulation, any sizes in one code object."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ from pykittens.tile import (
     when,
     zero,
 )  # fmt: skip
+from pykittens.tile.dtypes import get
 
-K_TILE = 64
+K_TILE_BITS = 1024
 
 
 @kernel(waves=(2, 4))
@@ -37,21 +38,21 @@ def gemm(
     transposed = layout == "ABt"
     # Two K-tiles of both operands fit LDS: 128 of gfx950's 160 KiB for 256 x 256, all of gfx942's 64 KiB for 128 x 128.
     half = 128 if current().arch == "gfx950" else 64
-    rows, cols = half // 2, half // 4
+    rows, cols, depth = half // 2, half // 4, K_TILE_BITS // get(dtype).bits
     require_equal(C.rows, A.rows, "C and A must have the same M (rows)")
     require_equal(C.cols, B.rows if transposed else B.cols, "C and B must have the same N")
     require_equal(A.cols, B.cols if transposed else B.rows, "A and B must have the same K")
 
-    As = st(dtype, half, K_TILE, copies=(2, 2))  # [K-tile % 2, half of the workgroup's rows]
+    As = st(dtype, half, depth, copies=(2, 2))  # [K-tile % 2, half of the workgroup's rows]
     # Of K x N a wave of gfx942 reads 16 columns, half a subtile of the usual shape.
-    shape = "16x16" if cols == 16 and not transposed else "16x32"
-    Bs = st(dtype, *((half, K_TILE) if transposed else (K_TILE, half)), shape, copies=(2, 2))
-    a = rt(dtype, rows, K_TILE)
-    b = rt(dtype, cols, K_TILE, copies=2) if transposed else rt(dtype, K_TILE, cols, "col", copies=2)
+    shape = "16x16" if cols == 16 and not transposed else None
+    Bs = st(dtype, *((half, depth) if transposed else (depth, half)), shape, copies=(2, 2))
+    a = rt(dtype, rows, depth)
+    b = rt(dtype, cols, depth, copies=2) if transposed else rt(dtype, depth, cols, "col", copies=2)
     c = rt(f32, rows, cols, copies=(2, 2), file="agpr")
     row, col = order(cdiv(C.rows, 2 * half), cdiv(C.cols, 2 * half))
     # Tiles that lie whole in K are copied 16 bytes a lane; the last part of K, and rows not 4-byte aligned, by element.
-    whole = select(A.aligned(4) & B.aligned(4), A.cols // K_TILE, 0)
+    whole = select(A.aligned(4) & B.aligned(4), A.cols // depth, 0)
     edges = {"A": "inside", "B": "inside" if transposed else "any"}
 
     def copy_a(t, h, tile=None):
@@ -62,13 +63,13 @@ def gemm(
         return load(Bs[t % 2, h], B.tile(2 * col + h, k) if transposed else B.tile(k, 2 * col + h), edges=edges["B"])
 
     def read_a(t, h):
-        return load(a, As[t % 2, h].subtile(rows, K_TILE, wave.row, 0))
+        return load(a, As[t % 2, h].subtile(rows, depth, wave.row, 0))
 
     def read_b(t, h):
         view = (
-            Bs[t % 2, h].subtile(cols, K_TILE, wave.col, 0)
+            Bs[t % 2, h].subtile(cols, depth, wave.col, 0)
             if transposed
-            else Bs[t % 2, h].subtile(K_TILE, cols, 0, wave.col)
+            else Bs[t % 2, h].subtile(depth, cols, 0, wave.col)
         )
         return load(b[h], view)
 
@@ -95,7 +96,7 @@ def gemm(
             turns.phase("10", read_a(t, 1), copy_a(t + 2, 0), math(1, 0))
             turns.phase("11", copy_b(t + 2, 1), math(1, 1), wait=tiles((t + 1) % 2))
         turns.end()
-    for t in loop(whole, cdiv(A.cols, K_TILE)):
+    for t in loop(whole, cdiv(A.cols, depth)):
         wait_for(*tiles(0))
         barrier()
         for h in range(2):

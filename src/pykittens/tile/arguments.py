@@ -40,7 +40,7 @@ class TensorArgument:
         return tensor.rows, tensor.cols, tensor.stride  # type: ignore[return-value]
 
 
-def bind_arguments(function: Callable[..., None], options: dict[str, Any]) -> list[TensorArgument]:
+def bind_arguments(function: Callable[..., None], options: dict[str, Any], arch: str) -> list[TensorArgument]:
     """The tensors of a kernel function's signature, with the dtypes that the options choose."""
     arguments: list[TensorArgument] = []
     annotations = inspect.get_annotations(function, eval_str=True)
@@ -55,7 +55,7 @@ def bind_arguments(function: Callable[..., None], options: dict[str, Any]) -> li
             )  # fmt: skip
         chosen = options.get(declared.dtype_name, declared.dtype_name)  # type: ignore[arg-type]
         sizes = (leaf("arg", name, part) for part in ("pointer", "rows", "cols", "stride"))
-        tensor = declared.bind(name, dtypes.get(chosen), *sizes)
+        tensor = declared.bind(name, dtypes.get(chosen, arch), *sizes)
         arguments.append(TensorArgument(name, tensor, TENSOR_BYTES * len(arguments)))
     return arguments
 

@@ -102,7 +102,7 @@ def build(kernel: Kernel, arch: str = "gfx950", **options: Any) -> Build:
     if not 1 <= waves[0] * waves[1] <= 16:
         raise BuildError("waves", f"{kernel.name} asks for {waves[0]}x{waves[1]} waves, a workgroup has 1 to 16")
     trace = Trace(arch, waves)
-    arguments = bind_arguments(kernel.function, chosen)
+    arguments = bind_arguments(kernel.function, chosen, arch)
     _trace(kernel, trace, arguments, chosen)
     lds_bytes = _place_shared(trace, chip.max_lds_per_workgroup)
     registers = allocate(trace, reserved=2)

@@ -59,10 +59,17 @@ _TABLE = (
     ("32x16_4", 32, 16, 4), ("16x32_4", 16, 32, 4), ("16x128", 16, 128, 16),
 )  # fmt: skip
 SHAPES = {name: RegisterShape(name, rows, cols, stride) for name, rows, cols, stride in _TABLE}
+"""HipKittens' shapes."""
+
+_OPERANDS = (("128x16", 128, 16, 16), ("32x8", 32, 8, 4), ("8x32", 8, 32, 4), ("32x64", 32, 64, 16),
+             ("64x32", 64, 32, 16))  # fmt: skip
+OPERANDS = {name: RegisterShape(name, rows, cols, stride) for name, rows, cols, stride in _OPERANDS}
+"""Operands of the MFMAs that HipKittens lacks: 8-bit columns, gfx942's 32x32x8, the 8-bit 32x32x64."""
 
 
 def get(name: str) -> RegisterShape:
     """A base shape by its name without the ``rt_`` of HipKittens."""
-    if name not in SHAPES:
-        raise BuildError("register-shape", f"no register base shape {name!r}", fix=f"use one of {', '.join(SHAPES)}")
-    return SHAPES[name]
+    known = {**SHAPES, **OPERANDS}
+    if name not in known:
+        raise BuildError("register-shape", f"no register base shape {name!r}", fix=f"use one of {', '.join(known)}")
+    return known[name]

@@ -95,8 +95,8 @@ class st:
         index: tuple[int, ...] = (),
     ) -> None:
         trace = current()
-        self.dtype, self.rows, self.cols = dtypes.get(dtype), rows, cols
-        self.shape = shared_shape.get(shape or "16x32")
+        self.dtype, self.rows, self.cols = dtypes.get(dtype, trace.arch), rows, cols
+        self.shape = shared_shape.get(shape or ("16x128" if self.dtype.bits == 8 else "16x32"))
         base = name or f"st{len(trace.shared)}"
         self.name = base + "".join(f"[{i}]" for i in index)
         _whole(self.name, rows, cols, self.shape.rows, self.shape.cols)
@@ -176,7 +176,8 @@ class rt:
             raise BuildError("layout", f"layout {layout!r} is neither 'row' nor 'col'", where=self.where)
         if file not in ("vgpr", "agpr"):
             raise BuildError("register-file", f"file {file!r} is neither 'vgpr' nor 'agpr'", where=self.where)
-        self.dtype, self.rows, self.cols, self.layout, self.file = dtypes.get(dtype), rows, cols, layout, file
+        self.dtype, self.rows, self.cols = dtypes.get(dtype, trace.arch), rows, cols
+        self.layout, self.file = layout, file
         self.shape = register_shape.get(shape or default_shape(trace.arch, self.dtype, layout))
         self.shape.across(layout)
         self.name = (name or f"rt{len(trace.registers)}") + "".join(f"[{i}]" for i in index)
@@ -213,9 +214,10 @@ class rt:
 
 def default_shape(arch: str, dtype: DType, layout: str) -> str:
     """The operand shape of the chip's widest 16x16 MFMA; accumulators are 16x16."""
-    if dtype.bits == 32 or arch == "gfx942":
+    if dtype.bits == 32:
         return "16x16"
-    return "16x32" if layout == "row" else "32x16"
+    depth = {("gfx942", 16): 16, ("gfx942", 8): 32, ("gfx950", 16): 32, ("gfx950", 8): 128}[arch, dtype.bits]
+    return f"16x{depth}" if layout == "row" else f"{depth}x16"
 
 
 def _whole(name: str, rows: int, cols: int, step_rows: int, step_cols: int) -> None:

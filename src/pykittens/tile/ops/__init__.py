@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-from .mma import mma_AB, mma_ABt
+from .mma import mma_AB, mma_ABt, mma_AtB, mma_AtBt
 from .move import load, store
 from .sync import barrier, barriers_apart, priority, wait_for
 from .zero import zero
 
-__all__ = ["barrier", "barriers_apart", "load", "mma_AB", "mma_ABt", "priority", "store", "wait_for", "zero"]
+__all__ = [
+    "barrier",
+    "barriers_apart",
+    "load",
+    "mma_AB",
+    "mma_ABt",
+    "mma_AtB",
+    "mma_AtBt",
+    "priority",
+    "store",
+    "wait_for",
+    "zero",
+]

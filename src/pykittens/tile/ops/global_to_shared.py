@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 LANE_BYTES = 16
 WAVE_BYTES = 64 * LANE_BYTES
 DS_OFFSET_LIMIT = 65536
+_ELEMENT_LOADS = {
+    4: ("buffer_load_dword",),
+    2: ("buffer_load_ushort", "buffer_load_short_d16_hi"),
+    1: ("buffer_load_ubyte", "buffer_load_ubyte", "buffer_load_ubyte_d16_hi", "buffer_load_ubyte_d16_hi"),
+}
+"""Loads of the elements of one register, by their size; odd bytes are loaded apart and shifted in."""
 
 
 class GlobalToShared(Op):
@@ -115,15 +121,16 @@ class GlobalToShared(Op):
         """Load each element by itself, so that columns beyond the tensor become 0 and nothing need be aligned."""
         size = tile.dtype.bytes
         first = source.col * tile.cols
-        for i in range(LANE_BYTES // size):
-            column = first + col + i
-            offset = in_columns(source.tensor, column, row * source.tensor.stride + column * size)
-            reg = data[i * size // 4]
-            name = "buffer_load_dword"
-            if size == 2:
-                name = "buffer_load_short_d16_hi" if i % 2 else "buffer_load_ushort"
-            with emit.computed(offset) as address:
-                emit.ins(name, reg, address, base, 0, offen=True)
+        names = _ELEMENT_LOADS[size]
+        with emit.temporary("v") as odd:
+            for i in range(LANE_BYTES // size):
+                column, part = first + col + i, i % len(names)
+                offset = in_columns(source.tensor, column, row * source.tensor.stride + column * size)
+                word = data[i * size // 4]
+                with emit.computed(offset) as address:
+                    emit.ins(names[part], odd if size == 1 and part % 2 else word, address, base, 0, offen=True)
+                if size == 1 and part == 3:
+                    emit.ins("v_lshl_or_b32", word, odd, 8, word)
 
     def reference(self, run: Reference, tile: st, source: GlobalTile, edges: str = "zero") -> None:
         row, col = run.value(source.row) * tile.rows, run.value(source.col) * tile.cols
