@@ -97,8 +97,7 @@ class Module:
         if end > _MAX_IMAGE:
             raise CodeObjectError("too-large", f"the code object spans {end} bytes when loaded", where=code.where)
         self.load_address = device._code.place(end)
-        image = self._image(end)
-        self._memory = np.frombuffer(image, np.uint8)
+        self._memory = self._image(end)
         self.regions = [
             Region(
                 f"the {_kind(s)} of {os.path.basename(self.where)}",
@@ -110,16 +109,16 @@ class Module:
         ]  # fmt: skip
         self._programs: dict[str, Program] = {}
 
-    def _image(self, end: int) -> bytearray:
-        image = bytearray(end)
+    def _image(self, end: int) -> Array:
+        image = np.zeros(end, np.uint8)
         for segment in self.code_object.segments:
-            image[segment.address : segment.address + len(segment.data)] = segment.data
+            image[segment.address : segment.address + len(segment.data)] = np.frombuffer(segment.data, np.uint8)
         for relocation in self.code_object.relocations:
             patch = relocation.patch(self.load_address)
             if not 0 <= relocation.address <= end - len(patch):
                 what = f"a relocation patches {relocation.address:#x}, outside the {end} bytes of the code object"
                 raise CodeObjectError("bad-relocation", what, where=self.code_object.where)
-            image[relocation.address : relocation.address + len(patch)] = patch
+            image[relocation.address : relocation.address + len(patch)] = np.frombuffer(patch, np.uint8)
         return image
 
     def kernel(self, name: str | None = None) -> Kernel:

@@ -22,6 +22,7 @@ from pykittens.sim.program import Program, variant_key
 from pykittens.sim.runner import Job, Runner
 
 _NOWHERE = (1 << 64) - 1
+_PATIENCE_SECONDS = 0.1
 _SLICE = 500_000
 """Instructions after which Python looks at the clock and at signals: some 20 ms."""
 
@@ -158,7 +159,8 @@ def _run_all(runners: list[Runner], launch: native_types.Launch) -> None:
             thread.start()
         runners[0].run()
         for thread in others:
-            thread.join()
+            while thread.is_alive():  # not for ever: signals get through on every system
+                thread.join(_PATIENCE_SECONDS)
     finally:
         launch.stop = 1
         for thread in others:

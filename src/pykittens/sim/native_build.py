@@ -14,6 +14,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib.metadata import version
+from importlib.resources import files
 from pathlib import Path
 
 import llvmlite.binding as llvm
@@ -24,7 +25,7 @@ from pykittens.sim.engine import host
 
 _DIRECTORY = Path(__file__).parent / "native"
 _FLAGS = (
-    "-c", "-O3", "-std=c11", "-march=native", "-ffp-contract=off", "-ffreestanding", "-fPIC", "-fno-stack-protector",
+    "-c", "-O3", "-std=c11", "-nostdinc", "-ffp-contract=off", "-ffreestanding", "-fPIC", "-fno-stack-protector",
     "-fno-asynchronous-unwind-tables", "-fno-math-errno", "-fno-sanitize=all", "-Wall", "-Wextra", "-Werror",
 )  # fmt: skip
 _TIMEOUT_SECONDS = 300
@@ -77,7 +78,11 @@ def _environment() -> bytes:
 def _compile(source: Path) -> bytes:
     with tempfile.TemporaryDirectory(prefix="pykittens-") as directory:
         output = Path(directory) / "native.o"
-        command = [sys.executable, "-m", "ziglang", "clang", *_FLAGS, str(source), "-o", str(output)]
+        # ziglang's own headers: a machine without a C compiler has none, and others' may differ.
+        headers = Path(str(files("ziglang"))) / "lib" / "include"
+        cpu = "-march=native" if host().is_x86 else "-mcpu=native"
+        command = [sys.executable, "-m", "ziglang", "clang", *_FLAGS, cpu, "-isystem", str(headers)]
+        command += [str(source), "-o", str(output)]
         try:
             done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_TIMEOUT_SECONDS)
         except subprocess.TimeoutExpired:

@@ -20,7 +20,7 @@ from pykittens.isa.define import Unit
 from pykittens.isa.instruction import Instruction
 from pykittens.isa.registers import Reg
 from pykittens.sim import alu_handlers, control_handlers, memory_handlers, mfma_handlers
-from pykittens.sim.bind import NONE, VECTOR_ROWS, BadOperand, BindContext, Bound, Unreachable, split
+from pykittens.sim.bind import FIELDS, NONE, VECTOR_ROWS, BadOperand, BindContext, Bound, Unreachable, split
 from pykittens.sim.forms import form_of
 from pykittens.sim.landing import wrapper
 from pykittens.sim.mode import GPR_IDX_EN, VSKIP, Mode
@@ -28,8 +28,9 @@ from pykittens.sim.native_build import symbol
 from pykittens.sim.native_types import OP_BYTES, Code
 from pykittens.sim.nearest_form import nearest_form
 
-_OPERATION = np.dtype([("handler", "<u8"), ("f", "<u4", 14)])
+_OPERATION = np.dtype([("handler", "<u8"), ("f", "<u4", FIELDS)])
 _VECTOR_UNITS = frozenset((Unit.VALU, Unit.TRANS, Unit.MFMA, Unit.LDS, Unit.VMEM))
+_ZEROS = (0,) * FIELDS
 Operations = np.ndarray[Any, np.dtype[Any]]
 
 
@@ -106,10 +107,13 @@ def _skipped(instruction: Instruction, mode: Mode) -> bool:
 
 
 def _array(bounds: list[Bound]) -> Operations:
-    made = np.zeros(len(bounds), _OPERATION)
-    for operation, (handler, fields) in zip(made, bounds, strict=True):
-        operation["handler"] = handler
-        operation["f"][: len(fields)] = fields
+    made = np.empty(len(bounds), _OPERATION)
+    numbers: list[int] = []
+    for _, fields in bounds:
+        numbers += fields
+        numbers += _ZEROS[len(fields) :]
+    made["handler"] = [handler for handler, _ in bounds]
+    made["f"] = np.array(numbers, np.uint32).reshape(len(bounds), FIELDS)
     return made
 
 

@@ -149,7 +149,7 @@ class Runner:
     def _serve(self, memory: GroupMemory) -> None:
         """Make what the current wave needs: a variant of the program, or code at an address not decoded yet."""
         group, job = memory.group, self.job
-        wave = memory.wave(group.cursor)
+        wave = memory.wave(group.asking)
         if group.request == Request.CODE:
             wave.pc = job.program.index(group.request_value)
         group.request = Request.NOTHING

@@ -73,7 +73,7 @@ struct Group {
   uint8_t *seen;    /* per operation: 1 once executed */
   const Region *hit;  /* where the last accesses went */
   Variant variant[VARIANTS];
-  uint64_t id;       /* number in the grid; NONE64 before the first */
+  uint64_t id;       /* number in the grid */
   uint64_t executed; /* instructions, all groups so far */
   uint64_t random;   /* state of the random order */
   uint64_t counter[COUNTERS];
@@ -84,7 +84,7 @@ struct Group {
   uint32_t cursor, left;     /* the wave whose turn it is and what is left of the turn */
   uint32_t waiting, ended;   /* waves at the barrier, waves that are done */
   uint32_t rounds;           /* until the slice is over */
-  uint32_t barrier_op[2];    /* the last divergent barrier's operations */
+  uint32_t asking;           /* the wave whose request it is */
   Pending *pending;          /* one queue per wave, or null */
 };
 

@@ -57,10 +57,11 @@ static void start_wave(Group *g, uint32_t number) {
   uint64_t exec = w->lanes == LANES ? ~0ull : (1ull << w->lanes) - 1;
   w->sgpr[EXEC] = (uint32_t)exec, w->sgpr[EXEC + 1] = (uint32_t)(exec >> 32);
   memset(w->vgpr, (int)(l->fill & 0xFF), (uint64_t)l->rows * LANES * 4);
+  uint32_t x = first % block[0], y = first / block[0] % block[1], z = first / block[0] / block[1];
   for (uint32_t lane = 0; lane < LANES; lane++) {
-    uint32_t item = first + lane;
-    uint32_t x = item % block[0], y = item / block[0] % block[1], z = item / block[0] / block[1];
     w->vgpr[0][lane] = x | (l->id_dimensions > 1 ? y << 10 : 0) | (l->id_dimensions > 2 ? z << 20 : 0);
+    if (++x == block[0]) x = 0, y++;
+    if (y == block[1]) y = 0, z++;
   }
   w->scc = 0, w->mode = l->mode, w->pc = l->entry, w->status = NEXT, w->count = 0, w->group = g, w->id = number;
   w->private_bytes = l->private_bytes;
@@ -114,7 +115,7 @@ static void release(Group *g) {
     if (place == NONE) place = w->barrier;
     if (w->barrier != place) divergent = w->barrier;
   }
-  if (divergent) g->counter[DIVERGENT_BARRIERS]++, g->barrier_op[0] = place, g->barrier_op[1] = divergent;
+  if (divergent) g->counter[DIVERGENT_BARRIERS]++;
   if (g->ended) g->counter[ENDED_AT_BARRIER]++;
   g->waiting = 0;
 }
@@ -123,7 +124,10 @@ static void release(Group *g) {
 static int32_t one_turn(Group *g, Wave *w) {
   const Launch *l = g->launch;
   int32_t event = turn(g, w);
-  if (event == HOST) return HOST;
+  if (event == HOST) {
+    g->asking = w->id;
+    return HOST;
+  }
   g->left = 0;
   if (event == BARRIER) {
     w->status = BARRIER, w->barrier = w->pc - 1, g->waiting++;
@@ -163,6 +167,7 @@ static int32_t run_group(Group *g) {
         if (w->status != NEXT) continue;
         if (!g->left) g->left = l->turn;
         int32_t event = one_turn(g, w);
+        if (event == HOST && !g->left) g->cursor++; /* turns are the same whether Python was asked or not */
         if (event != NEXT) return event;
       }
       g->cursor = 0;
