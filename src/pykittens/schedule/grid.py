@@ -69,11 +69,14 @@ class Chiplet:
         return np.stack(list(pair), axis=1)
 
     def _place(self, workgroup: Int, rows: Int, cols: Int, xcds: int) -> tuple[Int, Int]:
-        # Workgroups that do not fill a round of chunks on every XCD stay where they are.
-        block = xcds * self.chunk
-        turn = workgroup // xcds
-        chunked = turn // self.chunk * block + workgroup % xcds * self.chunk + turn % self.chunk
-        index = select(below(workgroup, rows * cols // block * block), chunked, workgroup)
+        block, count = xcds * self.chunk, rows * cols
+        turn, xcd = workgroup // xcds, workgroup % xcds
+        chunked = turn // self.chunk * block + xcd * self.chunk + turn % self.chunk
+        # What does not fill a round of chunks on every XCD is split evenly: one shorter chunk for each of them.
+        whole = count // block * block
+        share, more = (count - whole) // xcds, (count - whole) % xcds
+        rest = whole + xcd * share + minimum(xcd, more) + (workgroup - whole) // xcds
+        index = select(below(workgroup, whole), chunked, rest)
         band = self.window * cols
         first = index // band * self.window
         height = minimum(rows - first, self.window)
