@@ -195,6 +195,20 @@ def test_conditions_are_signed(op: str, a: int, b: int) -> None:
     ).all()
 
 
+@given(st.sampled_from(["min", "max"]), st.integers(-5, 5), st.integers(-5, 5))
+def test_clamps_are_signed(op: str, a: int, b: int) -> None:
+    inputs: dict[Expr, Any] = {M: np.int64(a), N: np.int64(b)}
+    expected = evaluate(binary(op, M, N), inputs)
+    assert ExpressionMachine(inputs).uniform(binary(op, M, N)) == int(expected) & 0xFFFFFFFF
+    lanes = evaluate(binary(op, LANE - 32, N), {**inputs, LANE: LANES}).astype(np.int64) & 0xFFFFFFFF
+    np.testing.assert_array_equal(ExpressionMachine({**inputs, LANE: LANES}).lanes(binary(op, LANE - 32, N)), lanes)
+
+
+def test_shifts_are_unsigned() -> None:
+    assert ExpressionMachine({M: 0x80000000}).uniform(M // 16) == 0x08000000
+    assert (ExpressionMachine({M: 0x80000000, LANE: LANES}).lanes((M | LANE) // 64) == 0x02000000).all()
+
+
 @settings(max_examples=200)
 @given(
     st.sampled_from(["div", "mod"]),

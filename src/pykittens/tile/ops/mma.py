@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from ..lowering import Lowering
     from ..reference import Reference
 
+ACCUMULATOR_STRIDE = 4
+"""Consecutive rows of D that a lane of an MFMA with f32 results holds."""
+
 
 @cache
 def matrix_instruction(m: int, n: int, k: int, a: DType, b: DType, arch: str) -> tuple[str, dict[str, int]]:
@@ -90,7 +93,9 @@ class Mma(Op):
                 "mma-shape", f"{self.name}: a is {a.rows}x{a.cols}, b is {b.rows}x{b.cols}, c is {c.rows}x{c.cols}",
                 where=where, fix=f"c must be {rows}x{cols} and both depths equal",
             )  # fmt: skip
-        if (m, n) != (c.shape.rows, c.shape.cols) or k != b_base or a.shape.stride != b.shape.stride:
+        # Any order along K is right if a and b agree on it; where C lies is the instruction's.
+        fits = (m, n, ACCUMULATOR_STRIDE) == (c.shape.rows, c.shape.cols, c.shape.stride)
+        if not fits or k != b_base or a.shape.stride != b.shape.stride:
             raise BuildError(
                 "mma-base",
                 f"{self.name}: base tiles {a.shape.name}, {b.shape.name} and {c.shape.name} belong to no MFMA",
