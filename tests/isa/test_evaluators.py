@@ -21,6 +21,7 @@ from pykittens.isa.value import Value, concat
 from pykittens.sim.engine import Target, engine, host
 
 from .alu_cases import bits_of
+from .rational_rounding import rounded
 
 FLOATS = (f16, bf16, f32, f64)
 INTEGERS = tuple(TYPES[name] for name in ("u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64"))
@@ -173,18 +174,6 @@ def test_same_bits(group: str, target_name: str) -> None:
 
 
 # -- the exact helpers against rational arithmetic ------------------------------------------------------------------
-def _nearest(x: Fraction, mantissa: int, smallest: int, largest: float) -> float:
-    """x to the nearest float of ``mantissa`` + 1 bits and least exponent ``smallest``, ties to even."""
-    if x == 0:
-        return 0.0
-    exponent = abs(x.numerator).bit_length() - x.denominator.bit_length()
-    exponent -= abs(x) < Fraction(2) ** exponent
-    exponent = max(exponent, smallest)
-    unit = Fraction(2) ** (exponent - mantissa)
-    rounded = round(x / unit) * unit
-    return math.inf * (1 if x > 0 else -1) if abs(rounded) > largest else float(rounded)
-
-
 def test_narrowing_rounds_once() -> None:
     rng = np.random.default_rng(1)
     f64s = bits_of(rng, "f64", 64, 4000).view(np.float64)
@@ -196,8 +185,8 @@ def test_narrowing_rounds_once() -> None:
     f16s, bf16s = narrow_to_f16(values), narrow_to_bf16(values)
     for i in rng.integers(0, values.size, 3000):
         exact = Fraction(float(values[i]))
-        assert float(f16s[i]) == _nearest(exact, 10, -14, 65504.0), values[i]
-        want = _nearest(exact, 7, -126, 3.39e38)
+        assert float(f16s[i]) == rounded(exact, "f16"), values[i]
+        want = rounded(exact, "bf16")
         assert int(bf16s[i]) & 0x7FFF == int(np.float32(want).view(np.uint32)) >> 16 & 0x7FFF, values[i]
 
 
@@ -207,7 +196,7 @@ def test_fma_of_f64_rounds_once() -> None:
     for a, b, c in zip(*operands, strict=True):
         if np.isfinite([a, b, c]).all():
             exact = Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c))
-            assert fma64(a, b, c) == _nearest(exact, 52, -1022, float(np.finfo(np.float64).max)), (a, b, c)
+            assert fma64(a, b, c) == rounded(exact, "f64"), (a, b, c)
     assert math.copysign(1.0, fma64(-0.0, 1.0, -0.0)) == -1.0
     assert math.copysign(1.0, fma64(1.0, 1.0, -1.0)) == 1.0
     assert fma64(math.inf, 1.0, 1.0) == math.inf
@@ -216,7 +205,6 @@ def test_fma_of_f64_rounds_once() -> None:
 
 @pytest.mark.parametrize("type", (f16, f32), ids=str)
 def test_fma_of_small_floats_rounds_once(type: Type) -> None:
-    mantissa, smallest = (10, -14) if type is f16 else (23, -126)
     ev = NumpyEvaluator()
     for seed in range(20):
         a, b, c = _inputs((type, type, type), 100 + seed)
@@ -224,7 +212,7 @@ def test_fma_of_small_floats_rounds_once(type: Type) -> None:
         for x, y, z, w in zip(a, b, c, got, strict=True):
             if np.isfinite([x, y, z]).all():
                 exact = Fraction(float(x)) * Fraction(float(y)) + Fraction(float(z))
-                assert float(w) == _nearest(exact, mantissa, smallest, float(np.finfo(dtype_of(type)).max)), (x, y, z)
+                assert float(w) == rounded(exact, type.name), (x, y, z)
 
 
 # -- the lazy evaluator ------------------------------------------------------------------------------------------------

@@ -180,7 +180,8 @@ def test_older_cpus_give_the_same_bits(cpu: str) -> None:
     chosen = [(c, i, m) for c in cases.values() for i, m in list(c.instructions())[::3]]
     forms = {form.key: form for form in (form_of(i, "gfx950", m) for _, i, m in chosen)}
     symbols = {key: f"{cpu}_{number}" for number, key in enumerate(forms)}
-    engine().add_object(target.compile(alu_code.module([(forms[key], symbols[key]) for key in forms], target)))
+    codes = [alu_code.form_code(form, symbols[key], target) for key, form in forms.items()]
+    engine().add_object(target.compile(alu_code.module(codes, target)))
     for case, instruction, mode in chosen:
         handler = engine().address(symbols[form_of(instruction, "gfx950", mode).key])
         fields = alu_handlers.bind(instruction, context("gfx950", mode, ACCUM_OFFSET)).fields

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import reduce
+from typing import Any
 
 from . import llvm_float
 from .types import Type, f32, f64, u1, u16, u32
@@ -85,6 +86,7 @@ class LlvmEvaluator:
     def __init__(self, *, lazy: bool, host_fma: bool, host_f16: bool, wide_masks: bool, width: int = LANES) -> None:
         self.lazy, self.width, self.chunked = lazy, width, width < LANES
         self.host_fma, self.host_f16, self.wide_masks = host_fma, host_f16, wide_masks
+        self.rounding: Any = None
         self.block = Block()
         self.guards: dict[Raw, None] = {}
         self.nan_checks: dict[Raw, Type] = {}

@@ -59,6 +59,7 @@ class NumpyEvaluator:
     """`Evaluator` over NumPy arrays."""
 
     lazy = False
+    rounding: Any = None
 
     def rare(self, condition: Any) -> None:
         """Nothing is rare here: every NaN is made canonical at once."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .define import Definition, Operand, Unit
+from .directed_rounding import rounding_of
 from .instruction import Instruction
 from .machine import Machine
 from .registers import Reg
@@ -69,7 +70,8 @@ class Results:
     # -- values ------------------------------------------------------------------------------------------------
     def finished(self, meaning: Any, arguments: list[Any]) -> Any:
         """What the meaning returns, with what the encoding and MODE do to floats."""
-        result = meaning(*arguments)
+        with rounding_of(self.definition, self.machine.mode, self.machine.ev):
+            result = meaning(*arguments)
         if isinstance(result, tuple):
             return tuple(self._output(value, arguments) for value in result)
         return self._output(result, arguments)

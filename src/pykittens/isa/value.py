@@ -26,6 +26,8 @@ class Evaluator(Protocol):
     """
 
     lazy: bool
+    rounding: Any
+    """None, or what adds, multiplies and converts floats under another rounding mode (`directed_rounding.Rounding`)."""
 
     def rare(self, condition: Any) -> None:
         """Where a u1 holds, what follows is wrong and to be done again (lazy evaluators; others ignore it)."""
@@ -100,7 +102,10 @@ class Value:
 
     def _binary(self, op: str, other: Value | int | float) -> Value:
         b = self._same(other)
-        result = Value(self.ev, self.type, self.ev.binary(op, self.type, self.raw, b.raw))
+        rounding = self.ev.rounding
+        result = rounding.binary(op, self, b) if rounding is not None and self.type.is_float else None
+        if result is None:
+            result = Value(self.ev, self.type, self.ev.binary(op, self.type, self.raw, b.raw))
         return result._canonical(self, b) if self.type.is_float else result
 
     def _canonical(self, *operands: Value) -> Value:
@@ -211,7 +216,10 @@ class Value:
     def fma(self, b: Value | float, c: Value | float) -> Value:
         """``self*b + c`` rounded once."""
         b, c = self._same(b), self._same(c)
-        return Value(self.ev, self.type, self.ev.fma(self.type, self.raw, b.raw, c.raw))._canonical(self, b, c)
+        result = None if self.ev.rounding is None else self.ev.rounding.fma(self, b, c)
+        if result is None:
+            result = Value(self.ev, self.type, self.ev.fma(self.type, self.raw, b.raw, c.raw))
+        return result._canonical(self, b, c)
 
     def _unary(self, op: str) -> Value:
         result = Value(self.ev, self.type, self.ev.unary(op, self.type, self.raw))
@@ -305,7 +313,10 @@ class Value:
         """By value: float/float, int/float, float/int (toward zero, saturating, NaN gives 0)."""
         if type is self.type:
             return self
-        result = Value(self.ev, type, self.ev.convert(self.type, type, self.raw))
+        rounding = self.ev.rounding
+        result = rounding.convert(self, type) if rounding is not None and type.is_float else None
+        if result is None:
+            result = Value(self.ev, type, self.ev.convert(self.type, type, self.raw))
         return result._canonical_from(self) if type.is_float and self.type.is_float else result
 
     def _canonical_from(self, source: Value) -> Value:

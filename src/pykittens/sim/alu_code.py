@@ -217,12 +217,7 @@ def _attributes(target: Target) -> str:
     return f"attributes #0 = {{ nounwind{wide} }}\n" + '!0 = !{!"branch_weights", i32 1, i32 2000}\n'
 
 
-def module(forms: list[tuple[Form, str]], target: Target) -> str:
-    """One module with the functions of many forms, each with its symbol."""
-    texts: list[str] = []
-    declarations: dict[str, None] = {}
-    for form, symbol in forms:
-        text, needed = form_code(form, symbol, target)
-        texts.append(text)
-        declarations |= needed
-    return "\n".join([*texts, *declarations, _attributes(target)])
+def module(codes: list[tuple[str, dict[str, None]]], target: Target) -> str:
+    """One module of what `form_code` gave for many forms."""
+    declarations = {name: None for _, needed in codes for name in needed}
+    return "\n".join([*(text for text, _ in codes), *declarations, _attributes(target)])

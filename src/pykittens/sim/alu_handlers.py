@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import pykittens.isa
+from pykittens.errors import Unsupported
 from pykittens.isa.constants import aperture_bits, constant_bits
 from pykittens.isa.define import Operand
 from pykittens.isa.instruction import Instruction, Operands
@@ -23,6 +24,8 @@ _BATCH = 32
 """Forms in one object: enough to share LLVM's fixed cost per module, few enough to load little that is not needed."""
 
 _addresses: dict[str, int] = {}
+_refused: dict[str, Unsupported] = {}
+"""Why forms have no code."""
 _lock = threading.RLock()
 
 
@@ -35,6 +38,8 @@ def bind(instruction: Instruction, context: BindContext) -> Bound:
     handler = _addresses.get(form.key)
     if handler is None:
         compile_forms([form])
+        if form.key in _refused:
+            raise _refused[form.key]
         handler = _addresses[form.key]
     d = instruction.definition
     fields: list[int] = []
@@ -61,9 +66,12 @@ def _numbers(given: Operands, operand: Operand, context: BindContext) -> tuple[i
 
 
 def compile_forms(forms: Iterable[Form]) -> None:
-    """Make the handlers of all these forms ready, from the cache or by compiling those that are missing, together."""
+    """Make the handlers of all these forms ready, from the cache or by compiling those that are missing, together.
+
+    What the simulator cannot do is left out; binding an instruction of such a form raises `Unsupported`.
+    """
     with _lock:
-        wanted = {form.key: form for form in forms if form.key not in _addresses}
+        wanted = {form.key: form for form in forms if form.key not in _addresses and form.key not in _refused}
         missing = _load(list(wanted.values()))
         for start in range(0, len(missing), _BATCH):
             _compile(missing[start : start + _BATCH])
@@ -87,13 +95,21 @@ def _load(forms: list[Form]) -> list[Form]:
 
 def _compile(forms: list[Form]) -> None:
     target = host()
-    blob = target.compile(alu_code.module([(form, symbol(form)) for form in forms], target))
+    codes = []
+    done = []
+    for form in forms:
+        try:
+            codes.append(alu_code.form_code(form, symbol(form), target))
+            done.append(form)
+        except Unsupported as error:
+            _refused[form.key] = error
+    blob = target.compile(alu_code.module(codes, target))
     name = hashlib.sha256(blob).digest()
     disk.store("alu-object", name, blob)
-    for form in forms:
+    for form in done:
         disk.store("alu-form", _key(form), name)
     _link(name, blob)
-    for form in forms:
+    for form in done:
         _addresses[form.key] = engine().address(symbol(form))
 
 
