@@ -18,6 +18,7 @@ _PUBLIC = {
     "barrier": "pykittens.tile",
     "bf16": "pykittens.tile",
     "cdiv": "pykittens.tile",
+    "check": "pykittens.check",
     "compile": "pykittens.executable",
     "f16": "pykittens.tile",
     "f32": "pykittens.tile",

@@ -1,0 +1,171 @@
+"""Waits that could be looser: proved by following what each wait waited for to where something depends on it.
+
+An access that a wait has completed is followed on, beside what is really under way, as if the wait had not been. Where
+something depends on it before another wait covers it, its place at the wait is needed; the largest count that keeps
+all that is needed is the loosest one. What other waves may see counts as needed at each barrier.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pykittens.asm.control_flow import forward
+from pykittens.asm.pending import CAPS, Pending
+from pykittens.check.findings import Finding
+from pykittens.check.waits import WaitModel, drop_saturated
+from pykittens.isa.define import Unit
+from pykittens.isa.effects import loads_to_lds
+from pykittens.isa.instruction import Instruction
+
+_Wait = tuple[int, str]
+"""The number of an ``s_waitcnt`` and one of its counters."""
+_Followed = dict[tuple[_Wait, int], tuple[int, int]]
+"""Accesses by the wait that completed them: counter value at the wait, and what it would be by now."""
+
+_LDS, _TO_LDS, _STORE, _LOAD, _SCALAR = (1 << n for n in range(5))
+_ALL = (1 << 5) - 1
+_SYNCHRONISES = ("barrier", "message", "sleep", "halt", "trap", "indirect", "call", "vskip")
+
+
+@dataclass
+class _State:
+    pending: Pending = field(default_factory=Pending)
+    followed: _Followed = field(default_factory=dict)
+
+    def copy(self) -> _State:
+        return _State(self.pending.copy(), dict(self.followed))
+
+    def join(self, other: _State) -> _State:
+        followed = dict(self.followed)
+        for key, (at_wait, now) in other.followed.items():
+            mine = followed.get(key)
+            followed[key] = (at_wait, now) if mine is None else (min(at_wait, mine[0]), min(now, mine[1]))
+        return _State(self.pending.join(other.pending), followed)
+
+
+def loose_waits(model: WaitModel) -> list[Finding]:
+    """A note for each counter of each ``s_waitcnt`` that could be looser, with the loosest value."""
+    followed = _Loosest(model)
+    return [_finding(model, n, name, value) for (n, name), value in sorted(followed.values().items())]
+
+
+def _finding(model: WaitModel, n: int, name: str, loosest: int) -> Finding:
+    given = model.code.instructions[n].modifiers[name]
+    if loosest >= CAPS[name]:
+        why = f"{name}({given}) is not needed: nothing depends on what it waits for before another wait does it"
+        fix = f"leave {name} out"
+    else:
+        why = f"{name}({given}) could be {name}({loosest}): nothing depends on the accesses in between"
+        fix = f"use {name}({loosest})"
+    return Finding("wait-loose", why, fix, model.code.place(n), kernel=model.code.kernel.name)
+
+
+class _Loosest:
+    """One kernel's waits and the counts that are needed of them."""
+
+    def __init__(self, model: WaitModel) -> None:
+        self.model = model
+        instructions = model.code.instructions
+        self.kinds = [_kind(i) if model.counters[n] else 0 for n, i in enumerate(instructions)]
+        self.depends = [_depends(i, kind) for i, kind in zip(instructions, self.kinds, strict=True)]
+        self.needed: dict[_Wait, int] = {}
+
+    def values(self) -> dict[_Wait, int]:
+        """The loosest values of the counters that could be looser; the counter's maximum if it need not wait."""
+        entries = forward(self.model.code.graph, _State(), self._through, _State.join)
+        found: dict[_Wait, int] = {}
+        for block, entry in zip(self.model.code.graph, entries, strict=True):
+            for n in range(block.start, block.stop) if entry is not None else ():
+                modifiers = self.model.code.instructions[n].modifiers if self.model.waits[n] else {}
+                for name, cap in CAPS.items():
+                    given, loosest = modifiers.get(name), self.needed.get((n, name), cap)
+                    if isinstance(given, int) and given < cap and loosest > given:
+                        found[n, name] = loosest
+        return found
+
+    def _through(self, block: int, entry: _State) -> _State:
+        state = entry.copy()
+        model, followed = self.model, state.followed
+        busy = self._registers(followed)
+        for n in range(model.code.graph[block].start, model.code.graph[block].stop):
+            touched = (model.read[n] | model.written[n]) & busy
+            depends = self.depends[n]
+            if followed and (touched or depends):
+                for key in [k for k in followed if model.written[k[1]] & touched or self.kinds[k[1]] & depends]:
+                    self._need(key[0], followed.pop(key)[0])
+                busy = self._registers(followed)
+            if model.waits[n]:
+                self._wait(n, state)
+                busy = self._registers(followed)
+            elif model.counters[n]:
+                self._issue(n, state)
+        return state
+
+    def _registers(self, followed: _Followed) -> int:
+        bits = 0
+        for _, item in followed:
+            bits |= self.model.written[item]
+        return bits
+
+    def _need(self, wait: _Wait, count: int) -> None:
+        self.needed[wait] = min(max(count, 0), self.needed.get(wait, CAPS[wait[1]]))
+
+    def _wait(self, n: int, state: _State) -> None:
+        modifiers, followed, pending = self.model.code.instructions[n].modifiers, state.followed, state.pending
+        for name in CAPS:
+            value = modifiers.get(name)
+            if not isinstance(value, int) or value >= CAPS[name]:
+                continue
+            # Another wait covers what is followed; this one itself, in an earlier turn of its loop, is what is judged.
+            for key in [
+                k for k, (_, now) in followed.items() if k[0][1] == name and k[0][0] != n and max(now, 0) >= value
+            ]:
+                del followed[key]
+            for item, count in pending.counts[name].items():
+                if max(count, 0) < value:
+                    continue
+                if len(self.model.counters[item]) > 1:
+                    self._need((n, name), count)
+                    continue
+                at_wait, now = followed.get(((n, name), item), (count, count))
+                followed[(n, name), item] = min(at_wait, count), min(now, count)
+        pending.waited(modifiers)
+
+    def _issue(self, n: int, state: _State) -> None:
+        counters = self.model.counters[n]
+        state.pending.issue(n, counters, True)
+        drop_saturated(state.pending, counters)
+        for key, (at_wait, now) in list(state.followed.items()):
+            name = key[0][1]
+            if counters.get(name) and now >= 0:
+                if now + 1 >= CAPS[name]:
+                    del state.followed[key]
+                else:
+                    state.followed[key] = at_wait, now + 1
+
+
+def _kind(instruction: Instruction) -> int:
+    """What an access is, as far as others can depend on it beside its registers."""
+    d = instruction.definition
+    assert d.access is not None
+    if d.unit is Unit.LDS:
+        return _LDS
+    if d.unit is Unit.SMEM:
+        return _SCALAR if d.access.kind == "load" else _SCALAR | _STORE
+    if loads_to_lds(instruction):
+        return _TO_LDS
+    return _LOAD if d.access.kind == "load" else _STORE
+
+
+def _depends(instruction: Instruction, kind: int) -> int:
+    """The kinds of accesses that must be complete, for all we know, before this instruction is executed."""
+    d = instruction.definition
+    if any(d.has(flag) for flag in _SYNCHRONISES) or (d.access is not None and d.access.kind == "control"):
+        return _ALL
+    if kind & _LDS:
+        return _TO_LDS
+    if kind & _TO_LDS:
+        return _LDS
+    if kind & _SCALAR:
+        return _STORE
+    return _STORE | _SCALAR if kind & _STORE else 0

@@ -1,0 +1,63 @@
+"""The static check of a code object: all that can be told from its bytes over every path of every kernel."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Protocol
+
+from pykittens.asm.code_object import CodeObject, read
+from pykittens.check.code import KernelCode, Places, follow
+from pykittens.check.findings import Finding, Report
+from pykittens.check.hazards import check_hazards
+from pykittens.check.loose_waits import loose_waits
+from pykittens.check.registers import check_allocation, check_undefined
+from pykittens.check.waits import WaitModel, check_waits
+
+
+class HasCodeObject(Protocol):
+    """A compiled kernel (`pykittens.Executable`)."""
+
+    name: str
+    code_object: bytes
+
+
+Source = bytes | str | os.PathLike[str] | HasCodeObject | CodeObject
+
+
+def check(source: Source, kernel: str | None = None, arch: str | None = None) -> Report:
+    """Check waits, wait states, registers and control flow on every path, without running anything.
+
+    source: a file, its bytes, a `CodeObject`, or a compiled kernel. kernel: the one to check; all of them if None.
+    arch: which chip's code object to take from an offload bundle that has several.
+    Raises InputError and CodeObjectError where there is nothing to check.
+    """
+    code_object, name = _code_object(source, arch)
+    kernels = [code_object.kernel(kernel)] if kernel is not None else list(code_object.kernels.values())
+    places = Places(code_object)
+    findings: list[Finding] = []
+    instructions = 0
+    for each in kernels:
+        code = follow(code_object, each, places)
+        instructions += len(code.instructions)
+        findings += check_kernel(code)
+    return Report.of(code_object.arch, name, [k.name for k in kernels], findings, instructions)
+
+
+def check_kernel(code: KernelCode) -> Iterable[Finding]:
+    """All static checks of one kernel."""
+    model = WaitModel(code)
+    return [
+        *code.findings, *check_waits(model), *loose_waits(model), *check_hazards(code), *check_undefined(code),
+        *check_allocation(code),
+    ]  # fmt: skip
+
+
+def _code_object(source: Source, arch: str | None) -> tuple[CodeObject, str]:
+    if isinstance(source, CodeObject):
+        return source, source.where or "code object"
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return read(bytes(source), arch), "code object"
+    if isinstance(source, (str, os.PathLike)):
+        return read(source, arch), os.fspath(source)
+    return read(source.code_object), source.name
