@@ -1,4 +1,4 @@
-"""Findings about a code object, and the report that holds them: every check makes these, static or on the virtual GPU."""
+"""Findings about a code object and the report that holds them: every check makes these, static or while it runs."""
 
 from __future__ import annotations
 
