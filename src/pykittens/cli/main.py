@@ -8,6 +8,7 @@ import typer
 
 from pykittens import __version__
 from pykittens.cli.build import BuildGroup
+from pykittens.cli.check import CheckGroup
 from pykittens.cli.lds import lds
 from pykittens.cli.list import list_kernels
 from pykittens.cli.one_line_errors import OneLineErrors
@@ -57,6 +58,7 @@ app.command("list")(list_kernels)
 app.command("lds")(lds)
 _add_group(BuildGroup, "build", "Build a kernel: code object, assembly, registers, LDS.")
 _add_group(RunGroup, "run", "Run a kernel, or FILE.co --launch meta.json, on the virtual GPU and compare.")
+_add_group(CheckGroup, "check", "Prove a kernel's or a FILE.co's waits, wait states and registers on every path.")
 
 
 def main() -> None:
