@@ -21,6 +21,12 @@ def test_arrays_are_worked_on_in_place_by_all_workgroups() -> None:
     assert "v_add_u32" in run.exact and run.approximate == ()
 
 
+def test_sizes_may_be_numpy_integers() -> None:
+    a, b = np.arange(128, dtype=np.uint32), np.zeros(128, np.uint32)
+    kernel(COPY, pointers(2)).launch(np.int64(2), (np.uint16(64), 1), [a, b], lds=np.int32(64))
+    assert (b == a + 1).all()
+
+
 def test_several_launches_and_devices_on_several_threads() -> None:
     kernels = [kernel(COPY, pointers(2), arch) for arch in ("gfx950", "gfx942", "gfx950")]
     problems: list[BaseException] = []

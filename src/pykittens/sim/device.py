@@ -191,7 +191,7 @@ class Kernel:
         system = device.arena(SYSTEM)
         mapped = _Arrays(device.arena(TEMPORARIES))
         queue = map_bytes(dispatching.queue_descriptor(), system, "the queue")
-        shape = Shape(plan_dispatch.grid, plan_dispatch.block, lds, queue.base)
+        shape = Shape(plan_dispatch.grid, plan_dispatch.block, plan_dispatch.dynamic_lds, queue.base)
         segment = self._segment(args, kernarg, shape, mapped, where)
         kernarg_region = map_bytes(
             segment.ljust(-(-max(1, len(segment)) // 64) * 64, b"\0"), system, "the kernel arguments"

@@ -6,6 +6,7 @@ flat scratch.
 
 from __future__ import annotations
 
+import operator
 import struct
 from dataclasses import dataclass
 
@@ -70,27 +71,37 @@ def check(kernel: Kernel, chip: Arch, grid: object, block: object, lds: object, 
         if groups * size >= 1 << 32:
             what = f"the grid has {groups} x {size} work-items in {axis}, and 2^32 - 1 is the most there can be"
             raise InputError("grid-size", what, where=where)
-    if not isinstance(lds, int) or isinstance(lds, bool) or lds < 0:
+    dynamic = _whole(lds)
+    if dynamic is None or dynamic < 0:
         raise InputError("lds-size", f"lds is {lds!r}, expected a number of bytes", where=where)
-    wanted = kernel.lds_bytes + lds
+    wanted = kernel.lds_bytes + dynamic
     if wanted > chip.max_lds_per_workgroup:
-        what = (
-            f"{kernel.lds_bytes} bytes of fixed and {lds} of dynamic LDS are more than the {chip.max_lds_per_workgroup}"
-        )
-        raise InputError("lds-size", f"{what} that a workgroup has on {chip.name}", where=where)
+        what = f"{kernel.lds_bytes} bytes of fixed and {dynamic} of dynamic LDS are more than a workgroup has"
+        raise InputError("lds-size", f"{what} on {chip.name}, {chip.max_lds_per_workgroup}", where=where)
     rounded = min(-(-wanted // chip.lds_granule) * chip.lds_granule, chip.max_lds_per_workgroup)
-    return Dispatch(grid, block, rounded, _private_bytes(kernel, where), lds)
+    return Dispatch(grid, block, rounded, _private_bytes(kernel, where), dynamic)
 
 
 def _dimensions(name: str, value: object, where: str) -> Dimensions:
-    given = (value,) if isinstance(value, int) else value
-    if not isinstance(given, (tuple, list)) or not 1 <= len(given) <= 3:
+    given = value if isinstance(value, (tuple, list)) else (value,)
+    if not 1 <= len(given) <= 3:
         raise InputError(f"{name}-size", f"{name} is {value!r}, expected one to three whole numbers", where=where)
-    numbers = (*given, 1, 1)[:3]
+    numbers = [_whole(number) for number in (*given, 1, 1)[:3]]
     for number in numbers:
-        if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number < 1 << 32:
+        if number is None or not 1 <= number < 1 << 32:
             raise InputError(f"{name}-size", f"{name} is {value!r}, expected numbers from 1 to 2^32 - 1", where=where)
-    return numbers[0], numbers[1], numbers[2]
+    x, y, z = (number or 1 for number in numbers)
+    return x, y, z
+
+
+def _whole(value: object) -> int | None:
+    """An int of Python or NumPy; None for anything else, bool included."""
+    if isinstance(value, bool):
+        return None
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        return None
 
 
 def _private_bytes(kernel: Kernel, where: str) -> int:

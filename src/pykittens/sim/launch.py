@@ -110,7 +110,7 @@ def run(plan: Plan) -> Run:
     start = time.monotonic()
     launch = _native(plan)
     late = plan.order.landing == "late"
-    job = Job(launch, plan.program, late, start + plan.timeout, [launch.variant])
+    job = Job(launch, plan.program, late, start + plan.timeout, [launch.variant], plan)
     plan.program.variant(launch.variant, late)
     runners = [Runner(job) for _ in range(min(plan.threads, plan.dispatch.groups))]
     try:

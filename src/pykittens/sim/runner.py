@@ -80,7 +80,7 @@ def give_back(memory: GroupMemory) -> None:
 
 @dataclass
 class Job:
-    """A launch as its threads see it. ``deadline`` is on the monotonic clock."""
+    """A launch as its threads see it. ``deadline`` is on the monotonic clock; ``keep`` owns the memory it works on."""
 
     launch: native_types.Launch
     program: Program
@@ -88,6 +88,7 @@ class Job:
     deadline: float
     variants: list[int]
     """Keys of the variants that waves have been in, the first one they start with."""
+    keep: object = None
     failed: list[GroupMemory] = field(default_factory=list)
     timed_out: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -102,9 +103,21 @@ class Runner:
         self.memories: list[GroupMemory] = []
         self.executed = 0
         self.counters = [0] * len(Counter)
+        self.running = False
 
     def run(self) -> None:
         """Returns when the job is done, failed or stopped; its `failed` then has the workgroups that faulted."""
+        self.running = True
+        try:
+            self._run_all()
+        finally:
+            self.running = False
+        for memory in self.memories:
+            self.executed += memory.group.executed
+            for i in Counter:
+                self.counters[i] += memory.group.counter[i]
+
+    def _run_all(self) -> None:
         patience = _PATIENCE
         active = [self._another()]
         while active:
@@ -123,16 +136,13 @@ class Runner:
             elif outcome == Outcome.FAILED:
                 with self.job.lock:
                     self.job.failed.append(memory)
-        for memory in self.memories:
-            self.executed += memory.group.executed
-            for i in Counter:
-                self.counters[i] += memory.group.counter[i]
 
     def release(self) -> None:
-        """Leave the memory to later launches, once nobody looks at it any more."""
-        for memory in self.memories:
-            give_back(memory)
-        self.memories = []
+        """Leave the memory to later launches, once nobody looks at it any more; never while it is still in use."""
+        if not self.running:
+            for memory in self.memories:
+                give_back(memory)
+            self.memories = []
 
     def _another(self) -> GroupMemory:
         memory = take_memory()
