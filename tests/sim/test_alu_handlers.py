@@ -165,8 +165,8 @@ _OTHER_CPUS = {"sse4": "+sse4.2,+popcnt", "avx2": "+avx2,+fma,+f16c,+popcnt,+bmi
 _REPRESENTATIVES = (
     "v_add_f32", "v_fma_f32", "v_fma_f64", "v_max_f16", "v_pk_fma_f16", "v_cmp_lt_f32", "v_addc_co_u32",
     "v_cndmask_b32", "v_cvt_f16_f32", "v_cvt_u32_f32", "v_exp_f32", "v_mad_u64_u32", "v_lshlrev_b64",
-    "v_readfirstlane_b32", "v_writelane_b32", "v_mbcnt_lo_u32_b32", "v_div_scale_f32", "s_bcnt1_i32_b64", "v_cvt_pk_bf16_f32",
-    "v_mul_hi_u32",
+    "v_readfirstlane_b32", "v_writelane_b32", "v_mbcnt_lo_u32_b32", "v_div_scale_f32", "s_bcnt1_i32_b64",
+    "v_cvt_pk_bf16_f32", "v_mul_hi_u32",
 )  # fmt: skip
 
 
