@@ -16,6 +16,7 @@ import numpy as np
 from pykittens.arch import get
 from pykittens.arch.lds_banks import BankReport, bank_report
 from pykittens.isa import Reg, lookup
+from pykittens.tile import dtypes, register_shape
 from pykittens.tile.expression import Expr, Int, evaluate
 from pykittens.tile.program_inputs import LANE, WAVE
 from pykittens.tile.register_shape import RegisterShape
@@ -24,6 +25,13 @@ from pykittens.tile.tiles import rt, st
 from pykittens.tile.trace import Trace, tracing
 
 LANES = np.arange(64)
+LAYOUTS = [
+    (name, layout)
+    for name, shape in register_shape.SHAPES.items()
+    for layout, across in (("row", shape.rows), ("col", shape.cols))
+    if across <= len(LANES)
+]
+"""Every register shape with every layout that it has."""
 
 
 class LdsMachine:
@@ -93,14 +101,20 @@ def tiles(
     """A register tile of ``size`` at v0, its shape and layout in ``register``; a shared tile of so many windows."""
     with tracing(Trace(arch, (1, 1))):
         tile = rt(
-            dtype, *size, register[1], shape=register[0], regs=Reg("v", 0, size[0] * size[1] * _bits(dtype) // 2048)
+            dtype,
+            *size,
+            register[1],
+            shape=register[0],
+            regs=Reg("v", 0, size[0] * size[1] * dtypes.get(dtype).bits // 2048),
         )
         yield tile, st(dtype, size[0] * windows[0], size[1] * windows[1], shared)
 
 
 def element_ids(tile: st) -> np.ndarray:
-    """A different number for each element of a shared tile (modulo 2^16 for 16 bits): (rows, cols)."""
-    return np.arange(tile.rows * tile.cols, dtype=f"<u{tile.dtype.bytes}").reshape(tile.rows, tile.cols)
+    """Numbers that tell the elements of a shared tile apart: (rows, cols); single bytes are random."""
+    count, size = tile.rows * tile.cols, tile.dtype.bytes
+    ids = np.random.default_rng(1).integers(0, 256, count) if size == 1 else np.arange(count)
+    return ids.astype(f"<u{size}").reshape(tile.rows, tile.cols)
 
 
 @cache
@@ -144,7 +158,3 @@ def _elements(shape: RegisterShape, layout: str) -> tuple[np.ndarray, np.ndarray
     """Row and column of each lane's elements: two arrays (64, elements)."""
     pairs = np.array([[shape.element(layout, lane, index) for index in range(shape.elements)] for lane in range(64)])
     return pairs[..., 0], pairs[..., 1]
-
-
-def _bits(dtype: str) -> int:
-    return 32 if dtype == "f32" else 16

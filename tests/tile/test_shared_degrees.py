@@ -12,6 +12,9 @@ from pykittens.errors import BuildError
 from pykittens.tile import register_shape, shared_shape
 from pykittens.tile.shared_degrees import PairCost, pair_cost
 
+# HipKittens' shapes at 16 bits.
+REGISTER_SHAPES = ("16x16", "32x32", "32x32_8", "16x32", "32x16", "32x16_4", "16x32_4")
+SHARED_SHAPES = ("16x16", "16x16_swizzled", "32x32", "16x32", "32x16", "8x32")
 # Conflict-free pairs of HipKittens' shapes at 16 bits on gfx950, from a replay of its own address code (the transposing
 # reads under assumed phases): shared shape -> register shapes.
 B128_ROWS = {
@@ -53,8 +56,8 @@ def nested(register: str, shared: str) -> bool:
 def free_pairs(layout: str, mnemonic: str, direction: Literal["read", "write"] = "read") -> dict[str, set[str]]:
     """Conflict-free pairs among HipKittens' 16-bit shapes that are moved by one instruction."""
     found: dict[str, set[str]] = {}
-    for register, shared in itertools.product(register_shape.SHAPES, shared_shape.SHAPES):
-        if "16x128" not in (register, shared) and nested(register, shared):
+    for register, shared in itertools.product(REGISTER_SHAPES, SHARED_SHAPES):
+        if nested(register, shared):
             pair = cost(register, layout, shared, direction)
             if pair.degree == 1 and pair.mnemonics == (mnemonic,):
                 found.setdefault(shared, set()).add(register)

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tile.lds_machine import LAYOUTS
 
 from pykittens.arch import ARCHS, Arch, gfx942, gfx950
 from pykittens.arch.lds_banks import bank_report
 from pykittens.arch.lds_phases import access as make_access
 from pykittens.arch.lds_phases import consecutive, phases
 from pykittens.errors import InputError, Unsupported
-from pykittens.tile import register_shape, shared_shape
+from pykittens.tile import shared_shape
 from pykittens.tile.shared_shape import SharedShape
 from pykittens.tile.swizzle_family import masks_of, simple_swizzles
 from pykittens.tile.swizzle_patterns import Pattern, custom, independent, lane_order_copy, register_read, register_write
@@ -24,9 +25,7 @@ MOVES = [
     (arch, make, register, layout, subtile)
     for arch in ARCHS.values()
     for make in (register_read, register_write)
-    for register, layout in itertools.product(register_shape.SHAPES, ("row", "col"))
-    for subtile in SUBTILES
-    if (register, layout) != ("16x128", "col")
+    for (register, layout), subtile in itertools.product(LAYOUTS, SUBTILES)
 ]
 LANE = np.arange(64)
 

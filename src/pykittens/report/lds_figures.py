@@ -5,8 +5,9 @@ matplotlib is an extra (``pykittens[figures]``) and loaded only here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +58,19 @@ class LdsPanel:
         return range(min(touched) * line, max(touched) * line + 1, line)
 
 
+@dataclass(frozen=True)
+class _Cell:
+    """A coloured rectangle, with a frame of so many points."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    colour: str
+    frame: str = "white"
+    line: float = 0.5
+
+
 def draw_phases(rows: Sequence[PhaseRow], title: str, path: str | Path) -> None:
     """Table 5: a strip of 64 lanes for each kind of access, coloured by the phase that serves them.
 
@@ -64,11 +78,13 @@ def draw_phases(rows: Sequence[PhaseRow], title: str, path: str | Path) -> None:
     """
     figure = _figure(11, 1.05 + 0.42 * len(rows))
     axes = figure.add_axes((0.16, 0.45 / figure.get_figheight(), 0.82, 1 - 0.9 / figure.get_figheight()))
+    cells = []
     for y, row in enumerate(rows):
-        for number, phase in enumerate(row.access.phases):
-            for lane in phase:
-                _cell(axes, lane, y, 1, 0.82, PHASE_COLOURS[number])
-                _write(axes, lane + 0.5, y + 0.41, number, 6.5, "white")
+        phase_of = {lane: number for number, phase in enumerate(row.access.phases) for lane in phase}
+        cells += [_Cell(lane, y, 1, 0.82, PHASE_COLOURS[phase_of[lane]], line=0.25) for lane in phase_of]
+        for number, lanes in _runs(phase_of):
+            _write(axes, lanes[0] + len(lanes) / 2, y + 0.41, number, 8, "white")
+    _draw(axes, cells)
     axes.set(xlim=(0, 64), ylim=(len(rows), -0.1))
     _count(axes.xaxis, 64, 4)
     labels = [f"{plain_name(row)}\n{row.access.banks} banks, {row.known}" for row in rows]
@@ -94,9 +110,8 @@ def draw_banks(panels: Sequence[LdsPanel], title: str, path: str | Path) -> None
         bottom=0.45 / height, hspace=0.5 / (sum(heights) / 3), wspace=1.2 * len(panels) / width,
     )  # fmt: skip
     figure.suptitle(title, x=0.2 / width, ha="left", y=1 - 0.12 / height, fontsize=11, va="top")
-    _draw_bank_colours(
-        figure.add_axes((1 - 2.3 / width, 1 - 0.42 / height, 2.1 / width, 0.14 / height)), panels[0].banks
-    )
+    key = figure.add_axes((1 - 2.3 / width, 1 - 0.42 / height, 2.1 / width, 0.14 / height))
+    _draw_bank_colours(key, panels[0].banks)
     for column, panel in enumerate(panels):
         _draw_tile(figure.add_subplot(grid[0, column]), panel)
         _draw_lines(figure.add_subplot(grid[1, column]), panel)
@@ -107,9 +122,8 @@ def draw_banks(panels: Sequence[LdsPanel], title: str, path: str | Path) -> None
 def _draw_bank_colours(axes: Axes, banks: int) -> None:
     """The key of the tile's colours."""
     axes.imshow(np.arange(banks)[None], cmap=BANK_COLOURS, vmin=0, vmax=banks, aspect="auto", alpha=FAINT)
-    axes.set_xticks(
-        range(0, banks, banks // 4), [f"bank {bank}" for bank in range(0, banks, banks // 4)], fontsize=SMALL
-    )
+    shown = range(0, banks, banks // 4)
+    axes.set_xticks(shown, [f"bank {bank}" for bank in shown], fontsize=SMALL)
     axes.set_yticks([])
     _bare(axes)
 
@@ -122,13 +136,13 @@ def _draw_tile(axes: Axes, panel: LdsPanel) -> None:
         panel.tile_banks, cmap=BANK_COLOURS, vmin=0, vmax=panel.banks, extent=extent, aspect="auto", alpha=FAINT
     )
     served = set(panel.report.phases[0].lanes)
+    cells = []
     for row in range(rows):
-        lanes = panel.element_lanes[row]
-        starts = [col for col in range(cols) if col == 0 or lanes[col] != lanes[col - 1]]
-        for start, end in zip(starts, [*starts[1:], cols], strict=True):
-            if int(lanes[start]) in served:
-                _cell(axes, start, row, end - start, 1, "none", "black", 1.1)
-                _write(axes, (start + end) / 2, row + 0.5, int(lanes[start]), _font(end - start, cols))
+        for lane, places in _runs(dict(enumerate(map(int, panel.element_lanes[row])))):
+            if lane in served:
+                cells.append(_Cell(places[0], row, len(places), 1, "none", "black", 1.1))
+                _write(axes, places[0] + len(places) / 2, row + 0.5, lane, _font(len(places), cols))
+    _draw(axes, cells)
     _count(axes.xaxis, cols, max(1, cols // 8))
     _count(axes.yaxis, rows, max(1, rows // 8))
     words = f"{panel.title}\nthe tile by row and column; colour: bank; outlined: the lanes of phase 0"
@@ -138,7 +152,7 @@ def _draw_tile(axes: Axes, panel: LdsPanel) -> None:
 
 def _draw_lines(axes: Axes, panel: LdsPanel) -> None:
     """The LDS in lines of one dword a bank: colour is the phase, the number the lane, a red frame a conflict."""
-    numbered = set()
+    cells, numbered = [], set()
     for number, phase in enumerate(panel.report.phases):
         for lane in phase.lanes:
             address = int(panel.addresses[lane])
@@ -147,15 +161,15 @@ def _draw_lines(axes: Axes, panel: LdsPanel) -> None:
             dwords = range(address // 4, (address + panel.lane_bytes - 1) // 4 + 1)
             crowded = any(len(phase.dwords[dword % panel.banks]) > 1 for dword in dwords)
             frame = (WORST, 1.6) if crowded else ("white", 0.6)
-            _cell(axes, x, y, width, 0.9, PHASE_COLOURS[number], *frame)
+            cells.append(_Cell(x, y, width, 0.9, PHASE_COLOURS[number], *frame))
             if width >= 1 and address not in numbered:
                 numbered.add(address)
                 _write(axes, x + width / 2, y + 0.45, lane, _font(width, panel.banks), "white")
+    _draw(axes, cells)
     axes.set(xlim=(0, panel.banks), ylim=(len(panel.lines), -0.1))
     _count(axes.xaxis, panel.banks, 4)
-    axes.set_yticks(
-        [y + 0.45 for y in range(len(panel.lines))], [f"byte {start}" for start in panel.lines], fontsize=SMALL
-    )
+    places = [y + 0.45 for y in range(len(panel.lines))]
+    axes.set_yticks(places, [f"byte {start}" for start in panel.lines], fontsize=SMALL)
     words = "LDS, in each line a dword of every bank; colour: phase; number: lane; red: conflict"
     axes.set_title(words, fontsize=LABEL, loc="left")
     _bare(axes)
@@ -164,11 +178,13 @@ def _draw_lines(axes: Axes, panel: LdsPanel) -> None:
 def _draw_demand(axes: Axes, panel: LdsPanel) -> None:
     """How many different dwords each phase asks of each bank: its passes are the most of them."""
     report = panel.report
+    cells = []
     for y, phase in enumerate(report.phases):
-        for bank, dwords in phase.dwords.items():
-            crowded = len(dwords) > 1
-            _cell(axes, bank, y, 1, 0.9, WORST if crowded else FREE, "white", 0.4)
-            _write(axes, bank + 0.5, y + 0.45, len(dwords), 6, "white" if crowded else "black")
+        asked = {bank: len(dwords) for bank, dwords in phase.dwords.items()}
+        cells += [_Cell(bank, y, 1, 0.9, WORST if count > 1 else FREE, line=0.4) for bank, count in asked.items()]
+        for count, banks in _runs(asked):
+            _write(axes, banks[0] + len(banks) / 2, y + 0.45, count, SMALL, "white" if count > 1 else "black")
+    _draw(axes, cells)
     axes.set(xlim=(0, panel.banks), ylim=(len(report.phases), -0.1))
     _count(axes.xaxis, panel.banks, 4)
     labels = [f"phase {i}: {phase.passes} pass{'es' * (phase.passes > 1)}" for i, phase in enumerate(report.phases)]
@@ -180,6 +196,13 @@ def _draw_demand(axes: Axes, panel: LdsPanel) -> None:
     _bare(axes)
 
 
+def _runs(values: dict[int, int]) -> Iterable[tuple[int, list[int]]]:
+    """(value, places) of each unbroken run of places with one value."""
+    order = sorted(values)
+    groups = groupby(enumerate(order), key=lambda each: (values[each[1]], each[1] - each[0]))
+    return ((value, [place for _, place in group]) for (value, _), group in groups)
+
+
 def _font(width: float, whole: int) -> float:
     """A size at which a two-digit lane fits in so much of the axis."""
     return min(8.0, max(3.5, 190 * width / whole))
@@ -189,15 +212,25 @@ def _write(axes: Axes, x: float, y: float, number: int, size: float, colour: str
     axes.text(x, y, str(number), ha="center", va="center_baseline", fontsize=size, color=colour)
 
 
-def _cell(
-    axes: Axes, x: float, y: float, width: float, height: float, colour: str, edge: str = "white", line: float = 0.5
-) -> None:
-    from matplotlib.patches import Rectangle
+def _draw(axes: Axes, cells: Sequence[_Cell]) -> None:
+    """All cells of an axis at once."""
+    from matplotlib.collections import PolyCollection
 
-    # Red frames stay inside their cell, so that neighbours do not paint over them.
-    inset = line / 40 if edge == WORST else 0.0
-    corner, size = (x + inset, y + inset), (width - 2 * inset, height - 2 * inset)
-    axes.add_patch(Rectangle(corner, *size, facecolor=colour, edgecolor=edge, linewidth=line))
+    corners = []
+    for cell in cells:
+        # Red frames stay inside their cell, so that neighbours do not paint over them.
+        inset = cell.line / 40 if cell.frame == WORST else 0.0
+        left, top = cell.x + inset, cell.y + inset
+        right, bottom = cell.x + cell.width - inset, cell.y + cell.height - inset
+        corners.append(((left, top), (right, top), (right, bottom), (left, bottom)))
+    axes.add_collection(
+        PolyCollection(
+            corners,
+            facecolors=[cell.colour for cell in cells],
+            edgecolors=[cell.frame for cell in cells],
+            linewidths=[cell.line for cell in cells],
+        )
+    )
 
 
 def _count(axis: Any, count: int, step: int) -> None:

@@ -101,7 +101,7 @@ def lds_map(addresses: np.ndarray, lane_bytes: int, report: BankReport) -> list[
             for dword in range(address // 4, (address + lane_bytes - 1) // 4 + 1)
         )
         cells.setdefault(address // step, []).append(f"{lane}{chr(97 + phase_of[lane])}{'*' if crowded else ''}")
-    width = max(len(_cell(names)) for names in cells.values())
+    width = max((len(_cell(names)) for names in cells.values()), default=0)
     rows = []
     for start in sorted({piece * step // line * line for piece in cells}):
         pieces = range(start // step, (start + line) // step)
