@@ -37,20 +37,20 @@ class ExpressionMachine:
             next_leaf[reg.file] += 1
             self.emit.inputs[leaf] = reg
             file = self.wave.sgpr if leaf.uniform else self.wave.vgpr
-            file[reg.index] = np.asarray(value).astype(np.int64) & 0xFFFFFFFF
+            file[reg.index] = np.asarray(value, np.int64) & 0xFFFFFFFF
 
     def uniform(self, value: Int) -> int:
         """What the scalar code for a value computes, as 32 bits."""
         found = self.emit.uniform(value)
         if isinstance(found, int):
             return found & 0xFFFFFFFF
-        self._run()
+        self.run()
         return int(self.wave.sgpr[found.index])
 
     def lanes(self, value: Int) -> Any:
         """What the vector code for a value computes: uint32 of shape (64,)."""
         found = self.emit.lane(value)
-        self._run()
+        self.run()
         return self.wave.vgpr[found.index].copy()
 
     def condition(self, value: Int) -> bool:
@@ -60,10 +60,11 @@ class ExpressionMachine:
         branch = self.emit.program.lines()[-1].instruction
         assert branch.definition.has("branch")
         self.emit.program.items.pop()
-        self._run()
+        self.run()
         return bool(self.wave.scc)
 
-    def _run(self) -> None:
+    def run(self) -> None:
+        """Execute all that was written, in order."""
         for item in self.emit.program.items:
             assert isinstance(item, Line)
             self.wave.run(item.instruction, self.emit.arch, _MODE)

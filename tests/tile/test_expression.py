@@ -213,7 +213,7 @@ def test_shifts_are_unsigned() -> None:
 @given(
     st.sampled_from(["div", "mod"]),
     st.one_of(st.sampled_from([0, 1, 2**31 - 1, 2**31, 2**32 - 1]), st.integers(0, 2**32 - 1)),
-    st.one_of(st.sampled_from([1, 2, 3, 2**16, 2**31 - 1, 2**31, 2**32 - 1]), st.integers(1, 2**32 - 1), st.integers(1, 99)),
+    st.one_of(st.sampled_from([1, 2, 3, 2**16, 2**31 - 1, 2**31]), st.integers(1, 2**32 - 1), st.integers(1, 99)),
 )  # fmt: skip
 def test_division_by_a_runtime_value_is_exact(op: str, a: int, b: int) -> None:
     expected = a // b if op == "div" else a % b

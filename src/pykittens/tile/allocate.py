@@ -10,7 +10,7 @@ from pykittens.errors import BuildError
 from pykittens.isa.registers import Reg
 
 from .tiles import rt
-from .trace import Loop, Node, OpCall, Trace, When
+from .trace import Loop, Node, OpCall, Trace
 
 FILE = {"vgpr": "v", "agpr": "a"}
 FILE_SIZE = 256
@@ -28,42 +28,53 @@ class Lifetime:
     where: str | None
 
 
+@dataclass(frozen=True)
+class _Use:
+    """An op that touches a tile: where in the program, and where the loops and conditions around it begin."""
+
+    position: int
+    writes: bool
+    around: tuple[int, ...]
+
+    def surely_writes_in(self, begin: int) -> bool:
+        """Whether it writes in every pass of the loop that begins there."""
+        return self.writes and all(place <= begin for place in self.around)
+
+
 def lifetimes(nodes: list[Node]) -> list[Lifetime]:
-    """When each register tile is alive. A tile that enters a loop from outside, or leaves it, lives through all of
-    it.
+    """When each register tile is alive. A tile that enters a loop from outside, leaves it, or may carry a value from
+    one pass into the next lives through all of it.
     """
-    touched: dict[int, list[tuple[int, bool]]] = {}
+    touched: dict[int, list[_Use]] = {}
     tiles: dict[int, tuple[rt, str | None]] = {}
     loops: list[tuple[int, int]] = []
     position = 0
 
-    def walk(body: list[Node]) -> None:
+    def walk(body: list[Node], around: tuple[int, ...]) -> None:
         nonlocal position
         for node in body:
             position += 1
+            begin = position
             if isinstance(node, OpCall):
                 touches = node.op.touches(*node.args, **node.options)
-                for group, write in ((touches.reads, False), (touches.writes, True)):
+                for group, writes in ((touches.reads, False), (touches.writes, True)):
                     for tile in group:
                         if isinstance(tile, rt):
-                            touched.setdefault(id(tile), []).append((position, write))
+                            touched.setdefault(id(tile), []).append(_Use(position, writes, around))
                             tiles.setdefault(id(tile), (tile, node.where))
-            elif isinstance(node, Loop):
-                begin = position
-                walk(node.body)
-                position += 1
-                loops.append((begin, position))
-            elif isinstance(node, When):
-                walk(node.body)
+            else:
+                walk(node.body, (*around, begin))
+                if isinstance(node, Loop):
+                    position += 1
+                    loops.append((begin, position))
 
-    walk(nodes)
+    walk(nodes, ())
     result = []
     for key, uses in touched.items():
-        start, end = min(p for p, _ in uses), max(p for p, _ in uses)
+        start, end = uses[0].position, uses[-1].position
         for begin, stop in loops:  # inner loops first
-            inside = sorted(use for use in uses if begin <= use[0] <= stop)
-            outside = any(not begin <= p <= stop for p, _ in uses)
-            if inside and (outside or not inside[0][1]):
+            inside = [use for use in uses if begin <= use.position <= stop]
+            if inside and (len(inside) < len(uses) or not inside[0].surely_writes_in(begin)):
                 start, end = min(start, begin), max(end, stop)
         result.append(Lifetime(tiles[key][0], start, end, tiles[key][1]))
     return sorted(result, key=lambda life: (life.start, life.tile.name))
