@@ -11,7 +11,7 @@ from pykittens.tile import barrier, gl, kernel, load, mma_ABt, rt, st, store, wa
 
 
 @kernel(waves=(1, 2))
-def through_lds(A: gl("bf16"), B: gl("bf16"), C: gl("f32"), *, shape="16x16_swizzled"):  # noqa: F821
+def through_lds(A: gl("bf16"), B: gl("bf16"), C: gl("f32"), *, shape="16x16_swizzled"):
     """C[32, 32] = A[32, 64] B[32, 64]ᵀ, where A goes from LDS through registers to another tile of LDS first."""
     As, Bs, Cs = st("bf16", 32, 64), st("bf16", 32, 64), st("bf16", 32, 64, shape)
     load(As, A.tile(0, 0), edges="inside")
