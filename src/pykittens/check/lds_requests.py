@@ -11,6 +11,7 @@ import numpy as np
 
 from pykittens.arch.lds_banks import Direction
 from pykittens.isa.define import Definition
+from pykittens.isa.effects import loads_to_lds
 from pykittens.isa.instruction import Instruction
 
 LANES = 64
@@ -42,7 +43,7 @@ def request_kind(definition: Definition) -> tuple[Direction, int] | None:
 
 def uses_lds(instruction: Instruction) -> bool:
     """Whether it reads or writes LDS memory; lane permutations use only its crossbar."""
-    return request_kind(instruction.definition) is not None or _is_copy(instruction)
+    return request_kind(instruction.definition) is not None or loads_to_lds(instruction)
 
 
 def lds_requests(
@@ -58,7 +59,7 @@ def lds_requests(
     offset = _modifier(instruction, "offset")
     lanes = np.arange(LANES)
     start = np.asarray(m0, np.int64)[:, None]
-    if access is not None and _is_copy(instruction):
+    if access is not None and loads_to_lds(instruction):
         step = copy_stride if access.bytes > 4 else 4
         return [Request("write", access.bytes, (start & M0_COPY_BASE) + offset + step * lanes, active)]
     if access is None or kind is None:
@@ -83,14 +84,6 @@ def _modifier(instruction: Instruction, name: str) -> int:
     value = instruction.modifiers.get(name, 0)
     assert isinstance(value, int)
     return value
-
-
-def _is_copy(instruction: Instruction) -> bool:
-    """Whether it loads from memory into LDS."""
-    definition = instruction.definition
-    if definition.access is None or not definition.access.to_lds:
-        return False
-    return bool(instruction.modifiers.get("lds")) or not definition.explicit_dsts
 
 
 def _first_lane(active: np.ndarray) -> np.ndarray:

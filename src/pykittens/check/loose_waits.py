@@ -19,8 +19,9 @@ from pykittens.isa.instruction import Instruction
 
 _Wait = tuple[int, str]
 """The number of an ``s_waitcnt`` and one of its counters."""
-_Followed = dict[tuple[_Wait, int], tuple[int, int]]
-"""Accesses by the wait that completed them: counter value at the wait, and what it would be by now."""
+_Followed = dict[tuple[_Wait, int], tuple[int, int, int]]
+"""Accesses by the wait that completed them: counter value at the wait, what it would be by now, and the registers that
+it loads, but those that a later load writes too, which arrives after it."""
 
 _LDS, _TO_LDS, _STORE, _LOAD, _SCALAR = (1 << n for n in range(5))
 _ALL = (1 << 5) - 1
@@ -37,10 +38,14 @@ class _State:
 
     def join(self, other: _State) -> _State:
         followed = dict(self.followed)
-        for key, (at_wait, now) in other.followed.items():
+        for key, theirs in other.followed.items():
             mine = followed.get(key)
-            followed[key] = (at_wait, now) if mine is None else (min(at_wait, mine[0]), min(now, mine[1]))
+            followed[key] = theirs if mine is None else _either(mine, theirs)
         return _State(self.pending.join(other.pending), followed)
+
+
+def _either(a: tuple[int, int, int], b: tuple[int, int, int]) -> tuple[int, int, int]:
+    return min(a[0], b[0]), min(a[1], b[1]), a[2] | b[2]
 
 
 def loose_waits(model: WaitModel) -> list[Finding]:
@@ -86,26 +91,32 @@ class _Loosest:
     def _through(self, block: int, entry: _State) -> _State:
         state = entry.copy()
         model, followed = self.model, state.followed
-        busy = self._registers(followed)
+        busy = _registers(followed)
         for n in range(model.code.graph[block].start, model.code.graph[block].stop):
-            touched = (model.read[n] | model.written[n]) & busy
-            depends = self.depends[n]
-            if followed and (touched or depends):
-                for key in [k for k in followed if model.written[k[1]] & touched or self.kinds[k[1]] & depends]:
-                    self._need(key[0], followed.pop(key)[0])
-                busy = self._registers(followed)
+            if followed and ((model.read[n] | model.written[n]) & busy or self.depends[n]):
+                self._use(n, followed)
+                busy = _registers(followed)
             if model.waits[n]:
                 self._wait(n, state)
-                busy = self._registers(followed)
+                busy = _registers(followed)
             elif model.counters[n]:
                 self._issue(n, state)
         return state
 
-    def _registers(self, followed: _Followed) -> int:
-        bits = 0
-        for _, item in followed:
-            bits |= self.model.written[item]
-        return bits
+    def _use(self, n: int, followed: _Followed) -> None:
+        """Instruction ``n`` may need what is followed, or load the same registers later."""
+        read, written = self.model.read[n], self.model.written[n]
+        for key, (at_wait, now, registers) in list(followed.items()):
+            overwritten = written & registers
+            if read & registers or self.kinds[key[1]] & self.depends[n]:
+                needed = True
+            else:
+                needed = bool(overwritten) and not self.model.ordered(key[1], n)
+            if needed:
+                self._need(key[0], at_wait)
+                del followed[key]
+            elif overwritten:
+                followed[key] = at_wait, now, registers & ~written
 
     def _need(self, wait: _Wait, count: int) -> None:
         self.needed[wait] = min(max(count, 0), self.needed.get(wait, CAPS[wait[1]]))
@@ -117,31 +128,37 @@ class _Loosest:
             if not isinstance(value, int) or value >= CAPS[name]:
                 continue
             # Another wait covers what is followed; this one itself, in an earlier turn of its loop, is what is judged.
-            for key in [
-                k for k, (_, now) in followed.items() if k[0][1] == name and k[0][0] != n and max(now, 0) >= value
-            ]:
-                del followed[key]
+            for key, (_, now, _) in list(followed.items()):
+                if key[0][1] == name and key[0][0] != n and max(now, 0) >= value:
+                    del followed[key]
             for item, count in pending.counts[name].items():
                 if max(count, 0) < value:
                     continue
                 if len(self.model.counters[item]) > 1:
                     self._need((n, name), count)
                     continue
-                at_wait, now = followed.get(((n, name), item), (count, count))
-                followed[(n, name), item] = min(at_wait, count), min(now, count)
+                fresh = count, count, self.model.written[item]
+                followed[(n, name), item] = _either(followed.get(((n, name), item), fresh), fresh)
         pending.waited(modifiers)
 
     def _issue(self, n: int, state: _State) -> None:
         counters = self.model.counters[n]
         state.pending.issue(n, counters, True)
         drop_saturated(state.pending, counters)
-        for key, (at_wait, now) in list(state.followed.items()):
+        for key, (at_wait, now, registers) in list(state.followed.items()):
             name = key[0][1]
             if counters.get(name) and now >= 0:
                 if now + 1 >= CAPS[name]:
                     del state.followed[key]
                 else:
-                    state.followed[key] = at_wait, now + 1
+                    state.followed[key] = at_wait, now + 1, registers
+
+
+def _registers(followed: _Followed) -> int:
+    bits = 0
+    for _, _, registers in followed.values():
+        bits |= registers
+    return bits
 
 
 def _kind(instruction: Instruction) -> int:

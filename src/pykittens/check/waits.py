@@ -55,10 +55,10 @@ class WaitModel:
         """Earlier loads into the same registers arrive before this one, so that who waits for it waits for them."""
         for name, items in pending.counts.items():
             if self.counters[n].get(name):
-                for item in [i for i in items if i != n and not self.written[i] & ~written and self._ordered(i, n)]:
+                for item in [i for i in items if i != n and not self.written[i] & ~written and self.ordered(i, n)]:
                     del items[item]
 
-    def _ordered(self, first: int, second: int) -> bool:
+    def ordered(self, first: int, second: int) -> bool:
         """Whether the results of two accesses arrive in the order in which they were issued."""
         return self.counters[first] == self.counters[second] and all(self.counters[first].values())
 
@@ -77,7 +77,7 @@ class WaitModel:
             loaded = self.written[item]
             if loaded & read:
                 yield item, "wait-raw"
-            elif loaded & written and not self._ordered(item, n):
+            elif loaded & written and not self.ordered(item, n):
                 yield item, "wait-waw"
 
 
