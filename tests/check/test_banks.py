@@ -7,6 +7,7 @@ import pytest
 
 from pykittens.arch import gfx942, gfx950
 from pykittens.arch.lds_banks import bank_report
+from pykittens.asm.execution import MEMORY_RECORD, WaveTrace, WorkgroupTrace
 from pykittens.check.banks import BankTable
 from pykittens.check.lds_requests import lds_requests, uses_lds
 from pykittens.errors import InputError
@@ -123,6 +124,24 @@ def test_a_table_by_place_and_by_name() -> None:
     with pytest.raises(InputError, match="no LDS access named 'As read' was executed; executed: 0x8, Bs read"):
         table["As read"]
     assert table["Bs read"].executions == 5
+
+
+def test_a_table_of_traced_waves() -> None:
+    """Steps lead to instructions, EXEC to lanes, and the load address is taken off."""
+    read, copy = ds("ds_read_b128", 0x1010), buffer_copy("buffer_load_dwordx4")
+    copy = Instruction(copy.definition, copy.operands, copy.modifiers, pc=0x1018)
+    program = (ds("ds_nop", 0x1000), read, copy, None)
+    memory = np.zeros(3, MEMORY_RECORD)
+    memory["step"] = [1, 2, 4]
+    memory["active"] = [2**64 - 1, 2**64 - 1, 1]
+    memory["m0"] = [0, 0x400, 0]
+    memory["rows"][:, 0] = [64 * LANE, LANE, 64 * LANE]
+    wave = WaveTrace(np.array([0, 1, 2, 0, 1], np.uint32), memory, True)
+    table = BankTable("gfx950", {0x10: "As read", 0x18: "As write"})
+    table.add_trace(WorkgroupTrace(0, program, (wave, wave), 0x1000, ()))
+    assert [(row.name, row.executions, row.degree, row.passes) for row in table] == [
+        ("As read", 4, 4, 2 * (16 + 4)), ("As write", 2, 1, 16),
+    ]  # fmt: skip
 
 
 def test_inactive_lanes_and_misaligned_ones() -> None:

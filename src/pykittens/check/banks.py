@@ -1,23 +1,29 @@
 """Bank conflicts of executed LDS instructions: for each its degree and passes, by place in the code and by name.
 
-table = BankTable("gfx950", names={0x140: "Bs read"})
-table.add(instruction, address, m0, active)       # from whatever executes it
-table["Bs read"].degree == 1
+    table = BankTable("gfx950", names={0x140: "Bs read"})
+    table.add_trace(trace)                       # of a workgroup, from the virtual GPU
+    table["Bs read"].degree == 1
+
+Conflicts follow from the addresses that the lanes had, so they are those of the executions that were traced.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pykittens.arch import SOURCES, get
 from pykittens.arch.fact import Source
 from pykittens.arch.lds_banks import known_word, natural_alignment, phase_passes, source_of
-from pykittens.check.lds_requests import LANES, Request, lds_requests
+from pykittens.check.lds_requests import LANES, Request, lds_requests, uses_lds
 from pykittens.errors import InputError
 from pykittens.isa import Instruction, text
+
+if TYPE_CHECKING:
+    from pykittens.asm.execution import WorkgroupTrace
 
 
 @dataclass
@@ -69,6 +75,20 @@ class BankTable:
         self._arch = get(arch)
         self._names = dict(names or {})
         self._places: dict[int, LdsCost] = {}
+
+    def add_trace(self, trace: WorkgroupTrace) -> None:
+        """Count what the waves of a workgroup executed; places are addresses in the code object."""
+        for wave in trace.waves:
+            records = wave.memory
+            ops = wave.ops[records["step"].astype(np.int64)]
+            for op in map(int, np.unique(ops)):
+                instruction = trace.instructions[op]
+                if instruction is None or not uses_lds(instruction):
+                    continue
+                mine = records[ops == op]
+                active = (mine["active"][:, None] >> np.arange(LANES, dtype=np.uint64) & np.uint64(1)).astype(bool)
+                placed = replace(instruction, pc=instruction.pc - trace.load_address)
+                self.add(placed, mine["rows"][:, 0], mine["m0"], active)
 
     def add(self, instruction: Instruction, address: np.ndarray | None, m0: np.ndarray, active: np.ndarray) -> None:
         """Count n executions of an instruction; others than LDS accesses count as nothing.
