@@ -12,6 +12,7 @@ from pykittens import arch as chips
 from pykittens.asm import code_object
 from pykittens.asm.code_object import CodeObject
 from pykittens.asm.elf_image import Segment
+from pykittens.asm.execution import WorkgroupTrace
 from pykittens.asm.source_lines import SourceLines
 from pykittens.errors import CodeObjectError, InputError
 from pykittens.isa.define import Definition
@@ -35,6 +36,7 @@ from pykittens.sim.memory import (
     map_bytes,
 )  # fmt: skip
 from pykittens.sim.program import Program
+from pykittens.sim.trace import MAX_SURVEYED, MAX_TRACED, Survey, survey_workgroups, trace_workgroups
 
 _MAX_OVERREAD = 1 << 30
 _MAX_IMAGE = 1 << 30
@@ -182,6 +184,50 @@ class Kernel:
 
         Raises InputError for a launch that cannot be, Fault for what the kernel does wrong.
         """
+        return run(self._plan(grid, block, args, kernarg, lds, order, threads, max_instructions, timeout))
+
+    def trace(
+        self,
+        grid: int | Sequence[int],
+        block: int | Sequence[int],
+        args: Sequence[Argument] | None = None,
+        *,
+        kernarg: bytes | None = None,
+        lds: int = 0,
+        workgroups: Sequence[int] = (0,),
+        max_instructions: int = MAX_TRACED,
+    ) -> list[WorkgroupTrace]:
+        """Run only these workgroups (numbers in the grid) and record what each of their waves executes.
+
+        Arguments as in `launch`. The workgroups run for real: what they store is stored. A wave is stopped after
+        ``max_instructions``; its trace then is not `complete`. Raises as `launch` does.
+        """
+        plan = self._plan(grid, block, args, kernarg, lds, None, 1, MAX_INSTRUCTIONS, TIMEOUT)
+        return trace_workgroups(plan, workgroups, max_instructions)
+
+    def survey(
+        self,
+        grid: int | Sequence[int],
+        block: int | Sequence[int],
+        args: Sequence[Argument] | None = None,
+        *,
+        kernarg: bytes | None = None,
+        lds: int = 0,
+        workgroups: int = MAX_SURVEYED,
+    ) -> Survey:
+        """Where each of the first ``workgroups`` workgroups loads from, found by running it up to its first loop's end.
+
+        Arguments and effects as in `trace`.
+        """
+        plan = self._plan(grid, block, args, kernarg, lds, None, 1, MAX_INSTRUCTIONS, TIMEOUT)
+        return survey_workgroups(plan, workgroups)
+
+    def _plan(
+        self, grid: int | Sequence[int], block: int | Sequence[int], args: Sequence[Argument] | None,
+        kernarg: bytes | None, lds: int, order: Order | None, threads: int | None, max_instructions: int,
+        timeout: float,
+    ) -> Plan:  # fmt: skip
+        """The launch that these arguments of `launch` make."""
         module, info = self.module, self.info
         where = f"{module.where}, kernel {self.name}"
         device = module.device
@@ -202,14 +248,13 @@ class Kernel:
         pointers = dispatching.Pointers(kernarg_region.base, packet.base, queue.base)
         sgprs, group_ids = dispatching.initial_sgprs(info, plan_dispatch, pointers, segment, _UNDEFINED_SGPR, where)
         regions = RegionTable([*device.regions(), *mapped.regions, queue, kernarg_region, packet], device.overread)
-        plan = Plan(
+        return Plan(
             program=program, dispatch=plan_dispatch, regions=regions, sgprs=sgprs, group_id_sgprs=group_ids,
             mode=dispatching.mode_register(info), id_dimensions=info.descriptor.workitem_id_dimensions,
             vgprs=info.descriptor.vgprs, order=order or Order(),
             threads=threads or (1 if _order_matters(program) else cores()), max_instructions=max_instructions,
             timeout=timeout, load_address=module.load_address, line=module.line, where=where,
         )  # fmt: skip
-        return run(plan)
 
     def _segment(
         self, args: Sequence[Argument] | None, kernarg: bytes | None, shape: Shape, mapped: _Arrays, where: str

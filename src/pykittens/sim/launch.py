@@ -108,21 +108,22 @@ def cores() -> int:
 def run(plan: Plan) -> Run:
     """Run a launch to its end. Raises Fault for what stops it; KeyboardInterrupt leaves everything usable."""
     start = time.monotonic()
-    launch = _native(plan)
+    launch = native_launch(plan)
     late = plan.order.landing == "late"
     job = Job(launch, plan.program, late, start + plan.timeout, [launch.variant], plan)
     plan.program.variant(launch.variant, late)
     runners = [Runner(job) for _ in range(min(plan.threads, plan.dispatch.groups))]
     try:
         _run_all(runners, launch)
-        _raise_faults(plan, job, runners)
+        raise_faults(plan, job, runners)
         return _result(plan, runners, time.monotonic() - start)
     finally:
         for runner in runners:
             runner.release()
 
 
-def _native(plan: Plan) -> native_types.Launch:
+def native_launch(plan: Plan) -> native_types.Launch:
+    """The launch as the native core reads it."""
     dispatch, program, order = plan.dispatch, plan.program, plan.order
     launch = native_types.Launch()
     launch.regions, launch.region_count = plan.regions.address, plan.regions.count
@@ -170,7 +171,7 @@ def _run_all(runners: list[Runner], launch: native_types.Launch) -> None:
         raise problems[0]
 
 
-def _raise_faults(plan: Plan, job: Job, runners: list[Runner]) -> None:
+def raise_faults(plan: Plan, job: Job, runners: list[Runner]) -> None:
     """The lowest workgroup that failed decides, so that the same fault is reported however many threads there are."""
     scene = faults.Scene(
         plan.program, plan.regions, plan.load_address, plan.line, plan.where, plan.dispatch.lds_bytes,
