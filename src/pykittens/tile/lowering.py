@@ -74,6 +74,13 @@ class Lowering:
         finally:
             self._pool(file).give(reg)
 
+    def hold(self, file: str, count: int) -> Reg:
+        """Registers until the current loop, condition or the kernel ends."""
+        scope = self._scopes[-1]
+        reg = self._take(scope, file, count, None)
+        scope.owned.append(reg)
+        return reg
+
     def _pool(self, file: str) -> RegisterPool:
         return self.scalars if file == "s" else self.vectors
 
@@ -170,13 +177,20 @@ class Lowering:
         """Lower the nodes in order."""
         for node in nodes:
             with self.program.at(node.where):
-                if isinstance(node, OpCall):
-                    self.program.phase = node.phase
-                    node.op.lower(self, *node.args, **node.options)
-                elif isinstance(node, Loop):
-                    self._loop(node)
-                else:
-                    self._when(node)
+                try:
+                    self._node(node)
+                except BuildError as error:
+                    error.where = error.where or node.where
+                    raise
+
+    def _node(self, node: Node) -> None:
+        if isinstance(node, OpCall):
+            self.program.phase = node.phase
+            node.op.lower(self, *node.args, **node.options)
+        elif isinstance(node, Loop):
+            self._loop(node)
+        else:
+            self._when(node)
 
     @contextmanager
     def _scope(self, depth: int, holds: bool = True) -> Iterator[_Scope]:
