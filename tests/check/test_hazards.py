@@ -1,0 +1,150 @@
+"""Wait states on bytes: for every row of the table and both chips, one state too few is found and enough is not."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+from tests.isa.hazard_pairs import PROBES, PRODUCERS, ROW_PAIRS, Emit, matrix_consumer, matrix_producer
+
+from pykittens.asm.code_object import read
+from pykittens.asm.kernel_text import render_kernel
+from pykittens.asm.program import Program
+from pykittens.asm.toolchain import assemble
+from pykittens.check.findings import Finding
+from pykittens.check.static import check
+from pykittens.isa import decode
+from pykittens.isa.hazards import ROWS, required
+from pykittens.isa.instruction import Instruction
+from pykittens.isa.registers import s
+
+from .assembled import ARCHS, codes, report
+
+_PROBES = Path(__file__).parents[1] / "isa" / "hazards_llvm22.csv"
+_NAMES = ("wait-states", "wait-states-disputed")
+
+
+def _candidates() -> Iterator[tuple[Emit, Emit]]:
+    yield from ROW_PAIRS.values()
+    yield from PROBES.values()
+    with _PROBES.open(encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            if row["producer"] in PRODUCERS:
+                name, modifiers = PRODUCERS[row["producer"]]
+                yield matrix_producer(name, **modifiers), matrix_consumer(row["consumer"], name, modifiers)
+
+
+def _instruction(emit: Emit) -> Instruction:
+    program = Program("gfx950")
+    emit(program)
+    return program.lines()[0].instruction
+
+
+def _deciding(arch: str) -> dict[str, tuple[Emit, Emit, int]]:
+    """For each row a pair of instructions of which it asks the most, and how much."""
+    found: dict[str, tuple[Emit, Emit, int]] = {}
+    for first, second in _candidates():
+        pair = _instruction(first), _instruction(second)
+        if all(arch in i.definition.archs for i in pair):
+            rows = required(*pair, arch)
+            most = max((states for _, states in rows), default=0)
+            for row, states in rows:
+                if states == most:
+                    found.setdefault(row.name, (first, second, states))
+    return found
+
+
+@cache
+def _findings(arch: str) -> dict[tuple[str, bool], list[Finding]]:
+    """For each row, with one state too few (True) and with enough: what is said of wait states at the consumer."""
+    program = Program(arch)
+    places: dict[tuple[str, bool], int] = {}
+    for name, (first, second, states) in _deciding(arch).items():
+        for short in (True, False):
+            first(program)
+            for _ in range(states - short):
+                program.s_mov_b32(s[90], 0)
+            places[name, short] = len(program.lines())
+            second(program)
+            for _ in range(2):
+                program.s_nop(15)
+    program.s_endpgm()
+    lines, files = program.assembly()
+    text = render_kernel(
+        "k", arch, lines, files=files, args=(), kernarg_size=0, vgprs=256, agprs=256, sgprs=100, lds_bytes=65536,
+        max_workgroup_size=256,
+    )  # fmt: skip
+    code_object = read(assemble(text, arch))
+    kernel = code_object.kernel()
+    pcs = [i.pc for i in decode(code_object.code(kernel), arch, kernel.entry)]
+    found = [f for f in check(code_object).findings if f.code in _NAMES]
+    return {key: [f for f in found if f.pc == pcs[n]] for key, n in places.items()}
+
+
+def test_every_row_is_tried() -> None:
+    assert {name for arch in ARCHS for name in _deciding(arch)} == {row.name for row in ROWS}
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_one_state_too_few_is_found_and_enough_is_silent(arch: str) -> None:
+    rows = {row.name: row for row in ROWS}
+    for (name, short), found in _findings(arch).items():
+        if not short:
+            assert found == [], name
+            continue
+        states = _deciding(arch)[name][2]
+        (said,) = [f for f in found if f"({name}, {rows[name].source})" in f.why]
+        assert f"{states} wait states are required between them on {arch}, {states - 1} stand there" in said.why
+        assert (said.severity == "note") == (said.code == "wait-states-disputed"), name
+        assert said.severity == "error" or rows[name].agreed is not None, name
+
+
+@pytest.mark.parametrize(("arch", "needed"), [("gfx942", (5, 7, 11, 19)), ("gfx950", (5, 8, 12, 20))])
+def test_xdl_results_read_as_a_matrix(arch: str, needed: tuple[int, ...]) -> None:
+    """llvm#126132: by 2, 4, 8 and 16 passes."""
+    names = ("4x4x4_16b_f16 v[0:3]", "16x16x16_f16 v[0:3]", "32x32x8_f16 v[0:15]", "32x32x4_2b_f16 v[0:31]")
+    for name, states in zip(names, needed, strict=True):
+        body = "".join(f"  v_mov_b32 v{n}, 0\n" for n in range(72)) + "  s_nop 1\n"
+        body += f"  v_mfma_f32_{name}, v[64:65], v[66:67], 0\n" + "  s_mov_b32 s90, 0\n" * (states - 1) + "{}"
+        body += "  v_mfma_f32_16x16x16_f16 v[68:71], v[0:1], v[66:67], 0\n"
+        assert codes(body.format(""), arch) == ["wait-states"]
+        assert codes(body.format("  s_nop 0\n"), arch) == []
+
+
+def test_a_pinned_accumulator_is_read_at_once() -> None:
+    """triton#3168. Another register, or the same on another path, is no hazard."""
+    start = "  v_mov_b32 v1, 0\n" + "".join(f"  v_accvgpr_write_b32 a{n}, 0\n" for n in range(5)) + "  s_nop 1\n"
+    start += "  v_mfma_f32_16x16x32_bf16 a[0:3], a[0:3], a[0:3], 0\n"
+    assert codes(start + "  v_accvgpr_read_b32 v1, a0\n") == ["wait-states"]
+    assert codes(start + "  v_accvgpr_read_b32 v1, a4\n") == []
+    other = (
+        "  s_cmp_eq_u32 s2, 0\n  s_cbranch_scc1 .Lread\n" + start + "  s_endpgm\n.Lread:\n  v_accvgpr_read_b32 v1, a0"
+    )
+    assert "wait-states" not in codes(other)
+
+
+def test_across_blocks_and_round_a_loop() -> None:
+    code = """
+  v_mov_b32 v1, 1.0
+  v_mov_b32 v2, 1.0
+  s_mov_b32 s8, 0
+.Lloop:
+  {first}
+  s_add_u32 s8, s8, 1
+  s_cmp_lt_u32 s8, 8
+  {last}
+  s_cbranch_scc1 .Lloop
+  {after}
+"""
+    read, write = "v_readlane_b32 s9, v3, s10", "v_readfirstlane_b32 s10, v2"
+    found = report("  v_mov_b32 v3, 0\n  s_mov_b32 s10, 0\n" + code.format(first=read, last=write, after=""))
+    assert [(f.code, f.instruction) for f in found.findings if f.severity == "error"] == [("wait-states", read)]
+    assert "4 wait states are required between them on gfx950, 1 stand there" in found.findings[0].why
+    assert (
+        codes("  v_mov_b32 v3, 0\n  s_mov_b32 s10, 0\n" + code.format(first="s_nop 3\n" + read, last=write, after=""))
+        == []
+    )
+    assert codes("  v_mov_b32 v3, 0\n" + code.format(first="", last=write, after=read)) == ["wait-states"]
