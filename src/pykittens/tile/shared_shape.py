@@ -56,8 +56,10 @@ _TABLE = (
 SHAPES = {name: SharedShape(name, rows, cols, xors) for name, rows, cols, xors in _TABLE}
 
 
-def get(name: str) -> SharedShape:
-    """A shared shape by its name without the ``st_`` of HipKittens."""
+def get(name: str | SharedShape) -> SharedShape:
+    """A shared shape by its name without the ``st_`` of HipKittens, or one made for the purpose (swizzle_solver.py)."""
+    if isinstance(name, SharedShape):
+        return name
     if name not in SHAPES:
         raise BuildError("shared-shape", f"no shared shape {name!r}", fix=f"use one of {', '.join(SHAPES)}")
     return SHAPES[name]
