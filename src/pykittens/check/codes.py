@@ -25,16 +25,13 @@ CODES: dict[str, Rule] = {
         # -- waits -------------------------------------------------------------------------------------------------
         Rule("wait-raw", "error", "A register is read before the load into it has been waited for"),
         Rule("wait-waw", "error", "A register is written while a load into it is under way"),
-        Rule("wait-war", "error", "A register is overwritten while a store may still be reading it"),
         Rule("wait-loose", "note", "A wait could be looser: nothing depends on what it waits for"),
         # -- wait states -------------------------------------------------------------------------------------------
         Rule("wait-states", "error", "Too few instructions stand between two that the hardware does not keep apart"),
         Rule("wait-states-disputed", "note", "The sources disagree on whether more instructions must stand between"),
-        Rule("nop-loose", "note", "An s_nop could be shorter: no hazard needs all of it"),
         # -- registers ---------------------------------------------------------------------------------------------
         Rule("undefined-register", "warning", "A register is read that nothing has written on some path"),
         Rule("register-range", "error", "A register lies outside of what the kernel descriptor allocates"),
-        Rule("register-alignment", "error", "A 64-bit or wider vector operand starts at an odd register"),
         Rule("agpr-alias", "note", "A VGPR lies at or beyond accum_offset, where the AGPRs are"),
         # -- code and resources ------------------------------------------------------------------------------------
         Rule("illegal-instruction", "error", "Words that are no instruction are reached"),

@@ -1,4 +1,7 @@
-"""Registers: read before anything wrote them, outside of the allocation, at odd places, LDS beyond the allocation."""
+"""Registers: read before anything wrote them, or outside of the allocation; LDS offsets beyond the allocation.
+
+Wide operands at odd registers are no instructions to the decoder, nor to LLVM's.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +80,7 @@ def _defined_at_start(code: KernelCode) -> int:
 
 
 def check_allocation(code: KernelCode) -> list[Finding]:
-    """Operands outside of what the kernel descriptor allocates, at odd places, and LDS offsets beyond the LDS."""
+    """Operands outside of what the kernel descriptor allocates, and LDS offsets beyond the LDS."""
     return _Allocation(code).findings()
 
 
@@ -109,15 +112,10 @@ class _Allocation:
         if reg.file in ("v", "a"):
             if row >= self.vgprs:
                 found.append((f"range {reg.file}", row, reg))
-            if reg.file == "v" and row >= self.accum_offset:
+            elif reg.file == "v" and row >= self.accum_offset:
                 found.append(("alias", row, reg))
-            if reg.count > 1 and reg.index % 2:
-                found.append(("odd", 0, reg))
-        elif reg.file == "s" and reg.index < _SCALARS:
-            if reg.last >= self.sgprs:
-                found.append(("range s", reg.last, reg))
-            if reg.count > 1 and reg.index % min(reg.count, 4):
-                found.append(("odd", 0, reg))
+        elif reg.file == "s" and self.sgprs <= reg.last < _SCALARS:
+            found.append(("range s", reg.last, reg))
         return found
 
     def _finding(self, name: str) -> Finding:
@@ -125,10 +123,6 @@ class _Allocation:
         if name == "alias":
             why = f"{reg} lies at or beyond accum_offset {self.accum_offset}, where a{reg.last - self.accum_offset} is"
             return self._say("agpr-alias", why, "name it as an AGPR, or raise accum_offset", n, reg, name)
-        if name == "odd":
-            step = 2 if reg.file != "s" else min(reg.count, 4)
-            why = f"{reg} has {reg.count} registers and starts at {reg.index}, no multiple of {step}"
-            return self._say("register-alignment", why, f"start it at a multiple of {step}", n, reg, name)
         if reg.file == "s":
             why = f"{reg} is used, and the kernel descriptor allocates s0 to s{self.sgprs - 1}"
         else:

@@ -1,0 +1,105 @@
+"""Findings and reports: order, counts, verdicts, text, JSON and SARIF."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import pykittens as pk
+from pykittens.check.codes import CODES
+from pykittens.check.findings import Finding, Place, Report
+from pykittens.check.sarif import sarif
+from pykittens.errors import InputError
+
+from .assembled import report
+
+PLACE = Place(0x140, "s_endpgm", "gemm.py:12", "00")
+ERROR = Finding("wait-raw", "v1 is early", "wait", PLACE, Place(0x120, "s_nop 0"), tile="A", kernel="k")
+NOTE = Finding("wait-loose", "could be looser", "loosen", Place(0x100, "s_nop 1"), kernel="k", times=3)
+OPEN = Finding("not-followed", "unknown", place=PLACE, kernel="k")
+
+
+def made(*findings: Finding) -> Report:
+    return Report.of("gfx950", "x.co", ["k"], findings, 7)
+
+
+def test_worst_first_and_equal_ones_once() -> None:
+    found = made(NOTE, ERROR, ERROR)
+    assert found.findings == (ERROR, NOTE)
+    assert found.counts() == {"wait-raw": 1, "wait-loose": 1}
+    assert found.by_code("wait-raw") == (ERROR,)
+    with pytest.raises(InputError, match="one of wait-raw"):
+        found.by_code("wait-rwa")
+
+
+@pytest.mark.parametrize(
+    ("findings", "clean", "complete", "status"),
+    [((), True, True, 0), ((NOTE,), True, True, 0), ((ERROR, NOTE), False, True, 1), ((OPEN,), True, False, 2),
+     ((OPEN, ERROR), False, False, 1)],
+)  # fmt: skip
+def test_verdicts(findings: tuple[Finding, ...], clean: bool, complete: bool, status: int) -> None:
+    found = made(*findings)
+    assert (found.clean, found.complete, found.status) == (clean, complete, status)
+
+
+def test_more_findings_join_a_report() -> None:
+    assert made(NOTE).merged([ERROR]).findings == (ERROR, NOTE)
+
+
+def test_text_has_everything_that_is_known() -> None:
+    text = made(ERROR, NOTE).text()
+    assert "error: v1 is early [wait-raw]\n    at    0x140 `s_endpgm` (gemm.py:12, phase 00)\n" in text
+    assert "    after 0x120 `s_nop 0`\n    tile  A\n    fix   wait\n" in text
+    assert "seen  3 times" in text and "seen" not in made(NOTE, ERROR).text(notes=False)
+    assert text.splitlines()[-1] == "x.co for gfx950: not clean: 7 instructions of 1 kernel: 1 wait-raw, 1 wait-loose"
+
+
+def test_json_goes_through_json() -> None:
+    record = json.loads(json.dumps(made(ERROR, NOTE).to_json()))
+    assert (record["clean"], record["counts"]) == (False, {"wait-raw": 1, "wait-loose": 1})
+    first = record["findings"][0]
+    assert (first["pc"], first["where"], first["phase"], first["tile"]) == (0x140, "gemm.py:12", "00", "A")
+    assert first["producer"]["pc"] == 0x120 and first["severity"] == "error"
+
+
+def test_sarif_has_lines_where_they_are_known_and_addresses_always() -> None:
+    log = json.loads(json.dumps(sarif(made(ERROR, NOTE))))
+    (run,) = log["runs"]
+    assert log["version"] == "2.1.0"
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["wait-raw", "wait-loose"]
+    first, second = run["results"]
+    assert (first["level"], first["ruleIndex"], first["message"]["text"]) == ("error", 0, "v1 is early; wait")
+    place = first["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "gemm.py" and place["region"] == {"startLine": 12}
+    assert place["address"]["absoluteAddress"] == 0x140
+    assert first["relatedLocations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "x.co"
+    assert second["level"] == "note" and "region" not in second["locations"][0]["physicalLocation"]
+
+
+DOCUMENTATION = (Path(__file__).parents[2] / "docs" / "findings.md").read_text(encoding="utf-8")
+SECTIONS = {part.split("\n", 1)[0]: part for part in re.split(r"^### ", DOCUMENTATION, flags=re.M)[1:]}
+
+
+def test_codes_are_in_the_documentation() -> None:
+    assert list(SECTIONS) == list(CODES)
+
+
+@pytest.mark.parametrize("code", [code for code, part in SECTIONS.items() if "```asm" in part])
+def test_the_example_of_each_code_has_that_finding(code: str) -> None:
+    example = SECTIONS[code].split("```asm\n")[1].split("```")[0]
+    found = report(example, lds_bytes=1024)
+    assert found.by_code(code)
+    assert {f.code for f in found.findings if f.severity != "note"} <= {code}
+
+
+def test_the_room_is_the_check() -> None:
+    from tests.sim.assembled import COPY, code_object, pointers
+
+    data = code_object(COPY, "gfx942", pointers(2), ())
+    found = pk.check(data)
+    assert found.clean and found.arch == "gfx942" and found.kernels == ("k",) and found.instructions == 10
+    with pytest.raises(InputError, match="no kernel 'x'"):
+        pk.check(data, kernel="x")
