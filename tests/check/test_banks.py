@@ -9,9 +9,9 @@ from pykittens.arch import gfx942, gfx950
 from pykittens.arch.lds_banks import bank_report
 from pykittens.asm.execution import MEMORY_RECORD, WaveTrace, WorkgroupTrace
 from pykittens.check.banks import BankTable
-from pykittens.check.lds_requests import lds_requests, uses_lds
 from pykittens.errors import InputError
 from pykittens.isa import DEFINITIONS, Instruction, lookup
+from pykittens.isa.lds_requests import lds_requests, uses_lds
 from pykittens.isa.registers import s, v
 
 LANE = np.arange(64)

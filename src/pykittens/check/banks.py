@@ -18,9 +18,9 @@ import numpy as np
 from pykittens.arch import SOURCES, get
 from pykittens.arch.fact import Source
 from pykittens.arch.lds_banks import known_word, natural_alignment, phase_passes, source_of
-from pykittens.check.lds_requests import LANES, Request, lds_requests, uses_lds
 from pykittens.errors import InputError
 from pykittens.isa import Instruction, text
+from pykittens.isa.lds_requests import LANES, Request, lds_requests, uses_lds
 
 if TYPE_CHECKING:
     from pykittens.asm.execution import WorkgroupTrace

@@ -8,12 +8,12 @@ from typing import Any
 import typer
 
 from pykittens.arch import Arch
-from pykittens.check.lds_requests import request_kind
 from pykittens.check.phase_solver import Counter, VirtualDevice, derive, measure, read_counters
 from pykittens.cli import output
 from pykittens.cli.one_line_errors import WRONG_RESULT
 from pykittens.errors import InputError
 from pykittens.isa import lookup
+from pykittens.isa.lds_requests import request_kind
 from pykittens.report.lds_text import PhaseRow, lanes_text, phase_rows, phases_text, plain_name
 
 VIRTUAL = "virtual"

@@ -10,8 +10,8 @@ import numpy as np
 from pykittens.arch import Arch
 from pykittens.arch.lds_banks import BankReport, known_word, source_of
 from pykittens.arch.lds_phases import LdsAccess
-from pykittens.check.lds_requests import request_kind
 from pykittens.isa import DEFINITIONS
+from pykittens.isa.lds_requests import request_kind
 
 
 @dataclass(frozen=True)
