@@ -103,7 +103,7 @@ class Group(ctypes.Structure):
         ("random", c_uint64), ("counter", c_uint64 * len(Counter)), ("fault", FaultRecord),
         ("request_value", c_uint64), ("request", c_uint32), ("running", c_uint32), ("coordinate", c_uint32 * 3),
         ("cursor", c_uint32), ("left", c_uint32), ("waiting", c_uint32), ("ended", c_uint32), ("rounds", c_uint32),
-        ("asking", c_uint32), ("pending", c_uint64),
+        ("asking", c_uint32), ("pending", c_uint64), ("checker", c_uint64),
     )  # fmt: skip
 
 

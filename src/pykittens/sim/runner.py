@@ -89,6 +89,8 @@ class Job:
     variants: list[int]
     """Keys of the variants that waves have been in, the first one they start with."""
     keep: object = None
+    attach: Callable[[GroupMemory], None] | None = None
+    """Called for each memory that workgroups of this launch run in."""
     failed: list[GroupMemory] = field(default_factory=list)
     timed_out: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -148,6 +150,8 @@ class Runner:
         memory = take_memory()
         memory.prepare(self.job.launch, self.seen)
         self.memories.append(memory)
+        if self.job.attach is not None:
+            self.job.attach(memory)
         self._offer_variants(memory)
         return memory
 

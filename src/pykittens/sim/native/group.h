@@ -86,6 +86,7 @@ struct Group {
   uint32_t rounds;           /* until the slice is over */
   uint32_t asking;           /* the wave whose request it is */
   Pending *pending;          /* one queue per wave, or null */
+  Checker *checker;          /* what checked operations know of the workgroup, or null */
 };
 
 /* Records why the wave stops; gives FAULT. */

@@ -12,6 +12,7 @@ enum Event { NEXT = 0, ENDED = 1, BARRIER = 2, YIELD = 3, FAULT = 4, HOST = 5 };
 typedef struct Group Group;
 typedef struct Op Op;
 typedef struct Pending Pending;
+typedef struct Checker Checker;
 
 /* Offsets are fixed and tested from Python: generated code addresses these fields by number. */
 typedef struct Wave {
