@@ -17,8 +17,9 @@ from pykittens import sim
 from pykittens.asm import code_object
 from pykittens.errors import InputError
 from pykittens.tile import Build, Kernel, build
+from pykittens.tile.arguments import ScalarArgument, TensorArgument
 from pykittens.tile.expression import Expr, evaluate
-from pykittens.tile.tiles import GlobalTile
+from pykittens.tile.global_tensor import GlobalTile
 
 # A window of 256 rows must stay below 2^31 bytes, so that every offset in it is a positive 32-bit number.
 MAX_ROW_STRIDE = (1 << 31) // 256 - 1
@@ -52,46 +53,56 @@ class Executable:
         return sim.Device(self.arch).load(self.code_object).kernel(self.name)
 
     def __call__(self, *tensors: Any, device: str = "sim", **launch_options: Any) -> Any:
-        """Launch on tensors in the order of the kernel's signature; returns the run (instructions, seconds), None if
-        the grid is empty.
+        """Launch on tensors and numbers in the order of the kernel's signature; returns the run (instructions,
+        seconds), None if the grid is empty.
 
         Raises `InputError` for wrong dtypes, ranks, layouts and sizes before anything is written.
         """
         if device != "sim":
             raise InputError("device", f"device {device!r} is not available", fix="use device='sim'")
-        arrays = self._check(tensors)
-        inputs = self._inputs(arrays)
+        values = self._check(tensors)
+        inputs = self._inputs(values)
         grid = tuple(int(evaluate(n, inputs)) for n in self.built.trace.grid)
         if 0 in grid:
             return None
         args: list[Any] = []
-        for array, (rows, cols, stride) in zip(arrays, (_sizes(a) for a in arrays), strict=True):
-            args += [_extent(array), rows, cols, stride]
+        for argument, value in zip(self.built.arguments, values, strict=True):
+            if isinstance(argument, ScalarArgument):
+                args.append(value)
+            else:
+                args += [_extent(value), *_sizes(value)]
         block = (64 * self.built.trace.wave_count, 1, 1)
         return self._kernel.launch(grid=grid, block=block, args=args, **launch_options)
 
     # -- checks ----------------------------------------------------------------------------------------------
-    def _check(self, tensors: tuple[Any, ...]) -> list[np.ndarray]:
+    def _check(self, values: tuple[Any, ...]) -> list[Any]:
+        """The values as arrays and f32 numbers."""
         arguments = self.built.arguments
-        if len(tensors) != len(arguments):
+        if len(values) != len(arguments):
             names = ", ".join(a.name for a in arguments)
             raise InputError(
-                "argument-count", f"{self.name} takes {len(arguments)} tensors ({names}), got {len(tensors)}"
+                "argument-count", f"{self.name} takes {len(arguments)} arguments ({names}), got {len(values)}"
             )
-        arrays = [_as_array(a.name, t) for a, t in zip(arguments, tensors, strict=True)]
         written = self.written
-        for argument, array in zip(arguments, arrays, strict=True):
-            _check_array(argument.name, array, argument.tensor.dtype, argument.name in written)
-        inputs = self._inputs(arrays)
+        checked: list[Any] = []
+        for argument, value in zip(arguments, values, strict=True):
+            if isinstance(argument, ScalarArgument):
+                checked.append(_number(argument.name, value))
+                continue
+            array = _as_array(argument.name, value)
+            _check_array(argument, array, argument.name in written)
+            checked.append(array)
+        inputs = self._inputs(checked)
         for requirement in self.built.trace.requirements:
             a, b = (int(evaluate(side, inputs)) for side in (requirement.a, requirement.b))
             if a != b:
                 raise InputError("shape-mismatch", f"{self.name}: {requirement.words}, got {a} and {b}")
-        for argument, array in zip(arguments, arrays, strict=True):
-            for other, second in zip(arguments, arrays, strict=True):
-                if argument.name in written and other is not argument and np.shares_memory(array, second):
+        for argument, array in zip(arguments, checked, strict=True):
+            for other, second in zip(arguments, checked, strict=True):
+                both = isinstance(argument, TensorArgument) and isinstance(other, TensorArgument)
+                if both and argument.name in written and other is not argument and np.shares_memory(array, second):
                     raise InputError("overlap", f"{argument.name} is written and shares memory with {other.name}")
-        return arrays
+        return checked
 
     @cached_property
     def written(self) -> frozenset[str]:
@@ -108,12 +119,21 @@ class Executable:
         walk(self.built.trace.nodes)
         return frozenset(names)
 
-    def _inputs(self, arrays: list[np.ndarray]) -> dict[Expr, Any]:
+    def _inputs(self, values: list[Any]) -> dict[Expr, Any]:
         """The kernel's run-time sizes for these arrays."""
         inputs: dict[Expr, Any] = {}
-        for argument, array in zip(self.built.arguments, arrays, strict=True):
-            inputs |= zip(argument.size_leaves(), _sizes(array), strict=True)
+        for argument, value in zip(self.built.arguments, values, strict=True):
+            if isinstance(argument, TensorArgument):
+                inputs |= zip((leaf for _, leaf, _, _ in argument.fields()), _sizes(value), strict=True)
         return inputs
+
+
+def _number(name: str, value: Any) -> np.float32:
+    """A real number as f32."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise InputError("number", f"{name} is a {type(value).__name__}, the kernel takes a number")
+    with np.errstate(over="ignore"):
+        return np.float32(value)
 
 
 def _as_array(name: str, tensor: Any) -> np.ndarray:
@@ -135,46 +155,72 @@ def _as_array(name: str, tensor: Any) -> np.ndarray:
     return tensor
 
 
-def _check_array(name: str, array: np.ndarray, dtype: Any, written: bool) -> None:
+def _check_array(argument: TensorArgument, array: np.ndarray, written: bool) -> None:
+    name, dtype, rank = argument.name, argument.tensor.dtype, argument.tensor.rank
     if array.dtype != dtype.numpy:
         raise InputError(
             "dtype", f"{name} is {array.dtype}, the kernel takes {dtype.numpy}", fix="convert it or compile for it"
         )
-    if array.ndim != 2:
-        raise InputError("rank", f"{name} has {array.ndim} dimensions, the kernel takes 2")
+    if array.ndim != rank:
+        raise InputError("rank", f"{name} has {array.ndim} dimensions, the kernel takes {rank}")
     if max(array.shape) > MAX_SIZE:
-        raise InputError("size", f"{name} is {array.shape[0]}x{array.shape[1]}, sizes reach {MAX_SIZE}")
-    if array.size and array.shape[1] > 1 and array.strides[1] != array.itemsize:
+        raise InputError("size", f"{name} is {'x'.join(map(str, array.shape))}, sizes reach {MAX_SIZE}")
+    if array.size and array.shape[-1] > 1 and array.strides[-1] != array.itemsize:
         raise InputError(
             "contiguity",
-            f"the elements of a row of {name} are {array.strides[1]} bytes apart, the kernel takes {array.itemsize}",
+            f"the elements of a row of {name} are {array.strides[-1]} bytes apart, the kernel takes {array.itemsize}",
             fix="pass a copy (np.ascontiguousarray)",
         )  # fmt: skip
-    stride, row = _sizes(array)[2], array.shape[1] * array.itemsize
-    if stride < row:
-        raise InputError("row-stride", f"the rows of {name} are {stride} bytes apart and {row} long", fix="pass a copy")
-    if stride > MAX_ROW_STRIDE:
-        raise InputError("row-stride", f"the rows of {name} are {stride} bytes apart, the limit is {MAX_ROW_STRIDE}")
-    if stride % array.itemsize:
-        raise InputError("row-stride", f"the rows of {name} are {stride} bytes apart, elements have {array.itemsize}")
+    if rank > 1:
+        _check_strides(name, array)
     if array.size and array.__array_interface__["data"][0] % array.itemsize:
         raise InputError("alignment", f"{name} is not aligned to its {array.itemsize}-byte elements", fix="pass a copy")
     if written and not array.flags.writeable:
         raise InputError("read-only", f"{name} is written by the kernel and is read-only", fix="pass a writable array")
 
 
-def _sizes(array: np.ndarray) -> tuple[int, int, int]:
-    """(rows, columns, row stride in bytes); the stride of a single row, and of no elements, is a row's length."""
-    rows, cols = array.shape
-    stride = array.strides[0] if rows > 1 and array.size else cols * array.itemsize
-    return rows, cols, stride
+def _check_strides(name: str, array: np.ndarray) -> None:
+    stride, row = _sizes(array)[2], array.shape[-1] * array.itemsize
+    if stride < row:
+        raise InputError("row-stride", f"the rows of {name} are {stride} bytes apart and {row} long", fix="pass a copy")
+    if stride > MAX_ROW_STRIDE:
+        raise InputError("row-stride", f"the rows of {name} are {stride} bytes apart, the limit is {MAX_ROW_STRIDE}")
+    if stride % array.itemsize:
+        raise InputError("row-stride", f"the rows of {name} are {stride} bytes apart, elements have {array.itemsize}")
+    if array.ndim == 3:
+        batch, matrix = _sizes(array)[4], (array.shape[1] - 1) * stride + row
+        if batch < matrix and array.shape[1]:
+            raise InputError(
+                "batch-stride", f"the matrices of {name} are {batch} bytes apart and {matrix} long", fix="pass a copy"
+            )
+        if batch % array.itemsize:
+            raise InputError(
+                "batch-stride", f"the matrices of {name} are {batch} bytes apart, elements have {array.itemsize}"
+            )
+
+
+def _sizes(array: np.ndarray) -> tuple[int, ...]:
+    """What follows a tensor's address among the arguments: the length of a vector; rows, columns and row stride in
+    bytes of a matrix; these, the batches and the batch stride of rank 3.
+
+    The stride of a single row or matrix, and of no elements, is its length.
+    """
+    if array.ndim == 1:
+        return (len(array),)
+    rows, cols = array.shape[-2:]
+    stride = array.strides[-2] if rows > 1 and array.size else cols * array.itemsize
+    if array.ndim == 2:
+        return rows, cols, stride
+    batches = len(array)
+    return rows, cols, stride, batches, array.strides[0] if batches > 1 and array.size else rows * stride
 
 
 def _extent(array: np.ndarray) -> np.ndarray:
     """The memory from the first to the last element as bytes, without a copy."""
-    rows, cols, stride = _sizes(array)
     if array.size == 0:
         return np.zeros(0, np.uint8)
-    length = (rows - 1) * stride + cols * array.itemsize
-    raw = array[:1].reshape(-1)[:1].view(np.uint8)
-    return np.lib.stride_tricks.as_strided(raw, shape=(length,), strides=(1,), writeable=bool(array.flags.writeable))
+    length = sum((n - 1) * step for n, step in zip(array.shape, array.strides, strict=True) if n > 1) + array.itemsize
+    raw = array[(slice(0, 1),) * array.ndim].reshape(-1)
+    return np.lib.stride_tricks.as_strided(
+        raw.view(np.uint8), shape=(length,), strides=(1,), writeable=bool(array.flags.writeable)
+    )

@@ -19,7 +19,6 @@ from pykittens.tile import (
     rt,
     select,
     st,
-    store,
     wait_for,
     wave,
     when,
@@ -27,12 +26,15 @@ from pykittens.tile import (
 )  # fmt: skip
 from pykittens.tile.dtypes import get
 
+from .epilogue import Epilogue
+
 K_TILE_BITS = 1024
 
 
 @kernel(waves=(2, 4))
 def gemm(
-    A: gl("dtype"), B: gl("dtype"), C: gl("out"), *, dtype="bf16", out="bf16", layout="ABt", order=grid.row_major
+    A: gl("dtype"), B: gl("dtype"), C: gl("out"), *, dtype="bf16", out="bf16", layout="ABt", order=grid.row_major,
+    **epilogue: Epilogue,
 ):  # fmt: skip
     """C[M, N] = A[M, K] B[N, K]ᵀ (layout "ABt") or A[M, K] B[K, N] ("AB"): 8 waves in ping-pong (paper, Fig. 22)."""
     transposed = layout == "ABt"
@@ -43,6 +45,7 @@ def gemm(
     require_equal(C.cols, B.rows if transposed else B.cols, "C and B must have the same N")
     require_equal(A.cols, B.cols if transposed else B.rows, "A and B must have the same K")
 
+    result = Epilogue(**epilogue).bind(C)
     As = st(dtype, half, depth, copies=(2, 2))  # [K-tile % 2, half of the workgroup's rows]
     # Of K x N a wave of gfx942 reads 16 columns, half a subtile of the usual shape.
     shape = "16x16" if cols == 16 and not transposed else None
@@ -111,4 +114,4 @@ def gemm(
                 math(i, j)
     for i in range(2):
         for j in range(2):
-            store(C.tile((2 * row + i) * 2 + wave.row, (2 * col + j) * 4 + wave.col), c[i, j])
+            result.store((2 * row + i) * 2 + wave.row, (2 * col + j) * 4 + wave.col, c[i, j])

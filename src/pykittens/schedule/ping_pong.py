@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pykittens.tile.expression import Int, equal
 from pykittens.tile.ops import barrier, barriers_apart, priority, wait_for
-from pykittens.tile.tiles import rt, st
+from pykittens.tile.tiles import Registers, st
 from pykittens.tile.trace import OpCall, current, when
 from pykittens.tile.trace import phase as named
 
@@ -36,7 +36,7 @@ class PingPong:
             barrier()
         barriers_apart(0)
 
-    def phase(self, name: str, *ops: OpCall | tuple[OpCall, ...] | None, wait: tuple[st | rt, ...] = ()) -> None:
+    def phase(self, name: str, *ops: OpCall | tuple[OpCall, ...] | None, wait: tuple[st | Registers, ...] = ()) -> None:
         """One phase of the ops written as its arguments: LDS reads and copies first, then, at raised priority, the
         MFMAs.
 
@@ -55,7 +55,12 @@ class PingPong:
             barrier()
             # One wait for all reads of this part: each s_waitcnt among the MFMAs would take an issue slot of its own.
             wait_for(
-                *(tile for call in calls for tile in call.written if isinstance(tile, rt) and not call.op.computes)
+                *(
+                    tile
+                    for call in calls
+                    for tile in call.written
+                    if isinstance(tile, Registers) and not call.op.computes
+                )
             )
             priority(COMPUTE_PRIORITY)
             for call in calls:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pykittens.errors import BuildError
 from pykittens.isa.registers import Reg
 
-from .tiles import rt
+from .tiles import Registers
 from .trace import Loop, Node, OpCall, Trace
 
 FILE = {"vgpr": "v", "agpr": "a"}
@@ -22,7 +22,7 @@ class Lifetime:
     whole.
     """
 
-    tile: rt
+    tile: Registers
     start: int
     end: int
     where: str | None
@@ -46,7 +46,7 @@ def lifetimes(nodes: list[Node]) -> list[Lifetime]:
     one pass into the next lives through all of it.
     """
     touched: dict[int, list[_Use]] = {}
-    tiles: dict[int, tuple[rt, str | None]] = {}
+    tiles: dict[int, tuple[Registers, str | None]] = {}
     loops: list[tuple[int, int]] = []
     position = 0
 
@@ -59,9 +59,10 @@ def lifetimes(nodes: list[Node]) -> list[Lifetime]:
                 touches = node.op.touches(*node.args, **node.options)
                 for group, writes in ((touches.reads, False), (touches.writes, True)):
                     for tile in group:
-                        if isinstance(tile, rt):
-                            touched.setdefault(id(tile), []).append(_Use(position, writes, around))
-                            tiles.setdefault(id(tile), (tile, node.where))
+                        if isinstance(tile, Registers):
+                            owner = tile.storage
+                            touched.setdefault(id(owner), []).append(_Use(position, writes, around))
+                            tiles.setdefault(id(owner), (owner, node.where))
             else:
                 walk(node.body, (*around, begin))
                 if isinstance(node, Loop):
@@ -94,10 +95,7 @@ class RegisterMap:
         for life in self.lives:
             tile = life.tile
             where = " ".join(map(str, tile.regs or ()))
-            lines.append(
-                f"{tile.name:<14} {where:<14} {tile.register_count:>3} registers  {tile.dtype} {tile.rows}x{tile.cols} "
-                f"{tile.layout} {tile.shape.name}"
-            )
+            lines.append(f"{tile.name:<14} {where:<14} {tile.register_count:>3} registers  {tile.description}")
         return lines
 
 

@@ -1,7 +1,8 @@
-"""Kernel arguments: how tensors of a kernel's signature are laid out in the kernarg segment, read by the kernel,
-packed by the host.
+"""Kernel arguments: how tensors and numbers of a kernel's signature are laid out in the kernarg segment, read by the
+kernel, packed by the host.
 
-A tensor takes 24 bytes: address (8), rows (4), columns (4), row stride in bytes (4), padding (4).
+A tensor takes its address (8 bytes), rows, columns, row stride in bytes and batches (4 each), batch stride in bytes (8)
+as far as its rank has them; a number takes 4.
 """
 
 from __future__ import annotations
@@ -12,17 +13,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pykittens.asm.metadata import KernelArgument
+from pykittens.asm.program import user_line
 from pykittens.errors import BuildError
 from pykittens.isa.registers import s
 
 from . import dtypes
 from .expression import Expr, leaf
-from .tiles import gl
+from .global_tensor import gl, scalar
+from .trace import current
 
 if TYPE_CHECKING:
     from .lowering import Lowering
 
-TENSOR_BYTES = 24
+_PARTS = {1: ("cols",), 2: ("rows", "cols", "stride"), 3: ("rows", "cols", "stride", "batches", "batch_stride")}
+_WIDE = ("batch_stride",)
 _KERNARG_POINTER = s[0:1]
 
 
@@ -34,53 +38,115 @@ class TensorArgument:
     tensor: gl
     offset: int
 
-    def size_leaves(self) -> tuple[Expr, Expr, Expr]:
-        """The run-time rows, columns and stride."""
-        tensor = self.tensor
-        return tensor.rows, tensor.cols, tensor.stride  # type: ignore[return-value]
+    def fields(self) -> list[tuple[str, Expr, int, int]]:
+        """(part, run-time value, offset, bytes) of the sizes that follow the address."""
+        found, offset = [], self.offset + 8
+        for part in _PARTS[self.tensor.rank]:
+            size = 8 if part in _WIDE else 4
+            found.append((part, leaf("arg", self.name, part), offset, size))
+            offset += size
+        return found
+
+    @property
+    def end(self) -> int:
+        """The next argument's offset."""
+        _, _, offset, size = self.fields()[-1]
+        return -(-(offset + size) // 8) * 8
 
 
-def bind_arguments(function: Callable[..., None], options: dict[str, Any], arch: str) -> list[TensorArgument]:
-    """The tensors of a kernel function's signature, with the dtypes that the options choose."""
-    arguments: list[TensorArgument] = []
+@dataclass(frozen=True)
+class ScalarArgument:
+    """One f32 number."""
+
+    name: str
+    scalar: scalar
+    offset: int
+
+    @property
+    def end(self) -> int:
+        """The next argument's offset."""
+        return self.offset + 8
+
+
+Argument = TensorArgument | ScalarArgument
+
+
+def bind(name: str, declared: object, options: dict[str, Any], arch: str, before: list[Argument]) -> Argument:
+    """The argument that follows those ``before``."""
+    offset = before[-1].end if before else 0
+    if isinstance(declared, scalar):
+        return ScalarArgument(name, declared.bind(name), offset)
+    if not isinstance(declared, gl):
+        raise BuildError(
+            "kernel-signature", f"parameter {name} is annotated {declared!r}",
+            fix='annotate tensors as pk.gl("bf16") or pk.gl("option name"), numbers as pk.scalar("f32")',
+        )  # fmt: skip
+    chosen = options.get(declared.dtype_name, declared.dtype_name)  # type: ignore[arg-type]
+    return TensorArgument(name, declared.bind(name, dtypes.get(chosen, arch)), offset)
+
+
+def bind_signature(function: Callable[..., None], options: dict[str, Any], arch: str) -> list[Argument]:
+    """The arguments of a kernel function's signature, with the dtypes that the options choose."""
+    arguments: list[Argument] = []
     annotations = inspect.get_annotations(function, eval_str=True)
     for name, parameter in inspect.signature(function).parameters.items():
-        if parameter.kind is parameter.KEYWORD_ONLY:
-            continue
-        declared = annotations.get(name)
-        if not isinstance(declared, gl):
-            raise BuildError(
-                "kernel-signature", f"parameter {name} of {function.__name__} is annotated {declared!r}",
-                fix='annotate tensors as pk.gl("bf16") or pk.gl("option name")',
-            )  # fmt: skip
-        chosen = options.get(declared.dtype_name, declared.dtype_name)  # type: ignore[arg-type]
-        sizes = (leaf("arg", name, part) for part in ("pointer", "rows", "cols", "stride"))
-        tensor = declared.bind(name, dtypes.get(chosen, arch), *sizes)
-        arguments.append(TensorArgument(name, tensor, TENSOR_BYTES * len(arguments)))
+        if parameter.kind not in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD):
+            arguments.append(bind(name, annotations.get(name), options, arch, arguments))
     return arguments
 
 
-def kernarg_layout(arguments: list[TensorArgument]) -> tuple[list[KernelArgument], int]:
+def argument(name: str, declared: gl | scalar) -> Any:
+    """One more argument of the kernel being traced, after those it has: for parts that several kernels share."""
+    trace = current()
+    if any(a.name == name for a in trace.arguments):
+        raise BuildError("argument-twice", f"the kernel has an argument {name} already", where=user_line())
+    bound = bind(name, declared, {}, trace.arch, trace.arguments)
+    trace.arguments.append(bound)
+    return bound.tensor if isinstance(bound, TensorArgument) else bound.scalar
+
+
+def kernarg_layout(arguments: list[Argument]) -> tuple[list[KernelArgument], int]:
     """The metadata's argument list and the segment's size in bytes."""
     layout = []
     for a in arguments:
+        if isinstance(a, ScalarArgument):
+            layout.append(KernelArgument(a.offset, 4, "by_value", name=a.name, type_name="float"))
+            continue
         layout.append(
             KernelArgument(a.offset, 8, "global_buffer", name=a.name, address_space="global", type_name="void*")
         )
-        for part, place in (("rows", 8), ("cols", 12), ("stride", 16)):
-            layout.append(KernelArgument(a.offset + place, 4, "by_value", name=f"{a.name}.{part}", type_name="uint"))
-    return layout, TENSOR_BYTES * len(arguments)
+        for part, _, place, size in a.fields():
+            kind = "uint" if size == 4 else "ulong"
+            layout.append(KernelArgument(place, size, "by_value", name=f"{a.name}.{part}", type_name=kind))
+    return layout, arguments[-1].end if arguments else 0
 
 
-def load_arguments(emit: Lowering, arguments: list[TensorArgument]) -> None:
+def load_arguments(emit: Lowering, arguments: list[Argument]) -> None:
     """Read all arguments into SGPRs that stay."""
     for a in arguments:
-        tensor = a.tensor
-        pointer, sizes, stride = emit.scalars.take(2), emit.scalars.take(2), emit.scalars.take()
+        if isinstance(a, ScalarArgument):
+            reg = emit.scalars.take()
+            emit.ins("s_load_dword", reg, _KERNARG_POINTER, None, offset=a.offset)
+            emit.inputs[a.scalar.value] = reg
+            continue
+        pointer = emit.scalars.take(2)
         emit.ins("s_load_dwordx2", pointer, _KERNARG_POINTER, None, offset=a.offset)
-        emit.ins("s_load_dwordx2", sizes, _KERNARG_POINTER, None, offset=a.offset + 8)
-        emit.ins("s_load_dword", stride, _KERNARG_POINTER, None, offset=a.offset + 16)
-        emit.inputs[tensor.pointer] = pointer
-        emit.inputs[leaf("low", tensor.pointer)] = pointer[0]
-        for value, reg in zip(a.size_leaves(), (sizes[0], sizes[1], stride), strict=True):
-            emit.inputs[value] = reg
+        _known(emit, a.tensor.pointer, pointer)
+        fields = a.fields()
+        while fields:
+            # Two neighbouring numbers come at once.
+            together = 2 if len(fields) > 1 and fields[0][3] == fields[1][3] == 4 and fields[0][2] % 8 == 0 else 1
+            dwords = sum(size // 4 for *_, size in fields[:together])
+            reg = emit.scalars.take(dwords)
+            name = "s_load_dword" if dwords == 1 else "s_load_dwordx2"
+            emit.ins(name, reg, _KERNARG_POINTER, None, offset=fields[0][2])
+            for i, (_, value, _, size) in enumerate(fields[:together]):
+                _known(emit, value, reg if size == 8 or together == 1 else reg[i])
+            fields = fields[together:]
+
+
+def _known(emit: Lowering, value: Expr, reg: Any) -> None:
+    """A value and, of a 64-bit one, its low half are in registers."""
+    emit.inputs[value] = reg
+    if reg.count == 2:
+        emit.inputs[leaf("low", value)] = reg[0]

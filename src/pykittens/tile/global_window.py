@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pykittens.isa.registers import Reg
 
 from .expression import Expr, Int, below, maximum, minimum, select
-from .tiles import GlobalTile, gl
+from .global_tensor import GlobalTile, gl
 
 if TYPE_CHECKING:
     from .lowering import Lowering
@@ -32,12 +32,13 @@ def descriptor(emit: Lowering, tile: GlobalTile, rows: int, column_bytes: Int) -
     height = minimum(tensor.rows - first, rows)
     size = select(below(first, tensor.rows), (height - 1) * tensor.stride + row_bytes(tensor), 0)
     size = maximum(size - column_bytes, 0)
-    depth = max(scope_of(first), scope_of(column_bytes), scope_of(size))
-    key = ("descriptor", tensor.name, first, column_bytes)
+    start_row = tensor.first_row + first
+    depth = max(map(scope_of, (start_row, column_bytes, size, tensor.batch)))
+    key = ("descriptor", tensor.name, tensor.batch, start_row, tensor.rows, column_bytes)
 
     def build(reg: Reg) -> None:
         pointer, stride = emit.inputs[tensor.pointer], emit.uniform_register(tensor.stride)
-        start, extra, records = emit.uniform_register(first), emit.uniform(column_bytes), emit.uniform(size)
+        start, extra, records = emit.uniform_register(start_row), emit.uniform(column_bytes), emit.uniform(size)
         with emit.temporary("s") as low, emit.temporary("s") as high:
             emit.ins("s_mul_i32", low, start, stride)
             emit.ins("s_mul_hi_u32", high, start, stride)
@@ -46,6 +47,14 @@ def descriptor(emit: Lowering, tile: GlobalTile, rows: int, column_bytes: Int) -
                 emit.ins("s_addc_u32", high, high, 0)
             emit.ins("s_add_u32", reg[0], pointer[0], low)
             emit.ins("s_addc_u32", reg[1], pointer[1], high)
+            if tensor.batch_stride is not None:
+                batch, step = emit.uniform_register(tensor.batch), emit.inputs[tensor.batch_stride]
+                emit.ins("s_mul_i32", low, batch, step[0])
+                emit.ins("s_add_u32", reg[0], reg[0], low)
+                emit.ins("s_mul_hi_u32", high, batch, step[0])
+                emit.ins("s_addc_u32", reg[1], reg[1], high)
+                emit.ins("s_mul_i32", high, batch, step[1])
+                emit.ins("s_add_u32", reg[1], reg[1], high)
             emit.ins("s_and_b32", reg[1], reg[1], 0xFFFF)
             emit.ins("s_mov_b32", reg[2], records)
             emit.ins("s_mov_b32", reg[3], DESCRIPTOR_WORD3)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from pykittens import arch as chips
@@ -21,11 +21,11 @@ from pykittens.errors import BuildError, InputError
 from pykittens.isa.registers import Reg, s, v
 
 from .allocate import RegisterMap, allocate
-from .arguments import TensorArgument, bind_arguments, kernarg_layout, load_arguments
+from .arguments import Argument, TensorArgument, bind_signature, kernarg_layout, load_arguments
 from .lowering import Lowering
 from .program_inputs import LANE, WAVE, WORKGROUP
 from .register_pool import RegisterPool
-from .tiles import TileArray, rt, st
+from .tiles import Registers, TileArray, st
 from .trace import Trace, tracing
 
 LDS_ALIGNMENT = 1024
@@ -54,8 +54,15 @@ class Kernel:
 
     def options(self) -> dict[str, Any]:
         """The build-time choices (keyword parameters) and their defaults."""
-        parameters = inspect.signature(self.function).parameters.values()
-        return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+        found: dict[str, Any] = {}
+        annotations = inspect.get_annotations(self.function, eval_str=True)
+        for p in inspect.signature(self.function).parameters.values():
+            if p.kind is p.KEYWORD_ONLY:
+                found[p.name] = p.default
+            elif p.kind is p.VAR_KEYWORD:
+                # ``**epilogue: Epilogue``: the fields of a dataclass are options of the kernel.
+                found |= {field.name: field.default for field in fields(annotations[p.name])}
+        return found
 
 
 @dataclass(frozen=True)
@@ -69,7 +76,7 @@ class Build:
     assembly: str
     code_object: bytes
     registers: RegisterMap
-    arguments: list[TensorArgument]
+    arguments: list[Argument]
     trace: Trace
     options: dict[str, Any]
     lds_bytes: int
@@ -102,18 +109,18 @@ def build(kernel: Kernel, arch: str = "gfx950", **options: Any) -> Build:
     if not 1 <= waves[0] * waves[1] <= 16:
         raise BuildError("waves", f"{kernel.name} asks for {waves[0]}x{waves[1]} waves, a workgroup has 1 to 16")
     trace = Trace(arch, waves)
-    arguments = bind_arguments(kernel.function, chosen, arch)
-    _trace(kernel, trace, arguments, chosen)
+    trace.arguments = bind_signature(kernel.function, chosen, arch)
+    _trace(kernel, trace, chosen)
     lds_bytes = _place_shared(trace, chip.max_lds_per_workgroup)
     registers = allocate(trace, reserved=2)
-    return _lower(kernel, trace, arguments, registers, lds_bytes, chosen)
+    return _lower(kernel, trace, registers, lds_bytes, chosen)
 
 
-def _trace(kernel: Kernel, trace: Trace, arguments: list[TensorArgument], options: dict[str, Any]) -> None:
+def _trace(kernel: Kernel, trace: Trace, options: dict[str, Any]) -> None:
     """Run the kernel function once, and name its tiles after the variables that hold them."""
     trace.code = kernel.function.__code__
     with tracing(trace):
-        kernel.function(*(a.tensor for a in arguments), **options)
+        kernel.function(*(a.tensor if isinstance(a, TensorArgument) else a.scalar for a in trace.arguments), **options)
     if trace.frame is not None:
         for name, value in trace.frame.f_locals.items():
             _name(name, value)
@@ -121,7 +128,7 @@ def _trace(kernel: Kernel, trace: Trace, arguments: list[TensorArgument], option
 
 
 def _name(name: str, value: object) -> None:
-    if isinstance(value, (st, rt)):
+    if isinstance(value, (st, Registers)):
         value.name = name
     elif isinstance(value, TileArray):
         for index, tile in value.items():
@@ -145,7 +152,7 @@ def _place_shared(trace: Trace, limit: int) -> int:
 
 
 def _lower(
-    kernel: Kernel, trace: Trace, arguments: list[TensorArgument], registers: RegisterMap, lds_bytes: int,
+    kernel: Kernel, trace: Trace, registers: RegisterMap, lds_bytes: int,
     options: dict[str, Any],
 ) -> Build:  # fmt: skip
     per_simd = -(-trace.wave_count // 4)
@@ -159,7 +166,7 @@ def _lower(
     code = kernel.function.__code__
     # What belongs to no op stands at the kernel's own line, so that the bytes do not depend on who builds it.
     with emit.program.at(f"{code.co_filename}:{code.co_firstlineno}"):
-        load_arguments(emit, arguments)
+        load_arguments(emit, trace.arguments)
         _wave_and_lane(emit, trace.wave_count)
         emit.run(trace.nodes)
         emit.ins("s_endpgm")
@@ -174,7 +181,7 @@ def _lower(
         )  # fmt: skip
     lines, files = program.assembly()
     name = kernel.name
-    layout, kernarg_size = kernarg_layout(arguments)
+    layout, kernarg_size = kernarg_layout(trace.arguments)
     text = render_kernel(
         name, trace.arch, lines, args=layout, kernarg_size=kernarg_size, vgprs=vgprs, agprs=registers.agprs,
         sgprs=max(scalars.high, FIRST_FREE_SGPR), lds_bytes=lds_bytes, max_workgroup_size=64 * trace.wave_count,
@@ -182,7 +189,7 @@ def _lower(
     )  # fmt: skip
     return Build(
         name=name, arch=trace.arch, assembly=text, code_object=assemble(text, trace.arch), registers=registers,
-        arguments=arguments, trace=trace, options=options, lds_bytes=lds_bytes,
+        arguments=trace.arguments, trace=trace, options=options, lds_bytes=lds_bytes,
     )  # fmt: skip
 
 

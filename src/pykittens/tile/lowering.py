@@ -18,7 +18,7 @@ from pykittens.isa.registers import Reg
 from .expression import Expr, Int
 from .expression_code import Parts, lane_code, uniform_code, uniform_compare
 from .register_pool import RegisterPool
-from .trace import Loop, Node, OpCall, When
+from .trace import Block, Loop, Node, OpCall, When
 
 
 @dataclass(eq=False)
@@ -189,6 +189,9 @@ class Lowering:
             node.op.lower(self, *node.args, **node.options)
         elif isinstance(node, Loop):
             self._loop(node)
+        elif isinstance(node, Block):
+            with self._scope(self._scopes[-1].depth):
+                self.run(node.body)
         else:
             self._when(node)
 

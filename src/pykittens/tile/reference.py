@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from .expression import Expr, Int, evaluate
-from .tiles import SharedView, gl, rt, st
-from .trace import Loop, Node, OpCall, When
+from .global_tensor import GlobalTile, gl
+from .tiles import Registers, RegisterView, SharedView, st
+from .trace import Block, Loop, Node, OpCall
 
 
 class Reference:
@@ -21,8 +22,13 @@ class Reference:
         self._registers: dict[int, np.ndarray] = {}
         self._shared: dict[int, np.ndarray] = {}
 
-    def registers(self, tile: rt) -> np.ndarray:
-        """The tile in every wave: shape (waves, rows, cols)."""
+    def registers(self, tile: Registers) -> np.ndarray:
+        """The tile or vector in every wave: shape (waves, rows, cols)."""
+        if isinstance(tile, RegisterView):
+            row, col = (
+                first * step for first, step in zip(tile.first, (tile.shape.rows, tile.shape.cols), strict=True)
+            )
+            return self.registers(tile.tile)[:, row : row + tile.rows, col : col + tile.cols]
         return self._registers.setdefault(id(tile), np.zeros((self.waves, tile.rows, tile.cols)))
 
     def shared(self, tile: st) -> np.ndarray:
@@ -36,6 +42,17 @@ class Reference:
 
     def tensor(self, tensor: gl) -> np.ndarray:
         return self.tensors[tensor.name]
+
+    def global_window(self, window: GlobalTile, rows: int, cols: int, wave: int) -> np.ndarray:
+        """The part of a tensor that a wave's window of rows x cols covers, cut off where the tensor ends."""
+        tensor = window.tensor
+        array = np.atleast_2d(self.tensor(tensor))
+        if tensor.batch_stride is not None:
+            array = array[self.value(tensor.batch, wave)]
+        first = self.value(tensor.first_row, wave)
+        array = array[first : first + self.value(tensor.rows, wave)]
+        row, col = self.value(window.row, wave) * rows, self.value(window.col, wave) * cols
+        return np.asarray(array[row : row + rows, col : col + cols])
 
     def value(self, expression: Int, wave: int = 0) -> int:
         """A uniform run-time value in one wave."""
@@ -51,5 +68,5 @@ class Reference:
                 for i in range(self.value(node.count)):
                     self.inputs[node.counter] = i
                     self.run(node.body)
-            elif isinstance(node, When) and self.value(node.condition):
+            elif isinstance(node, Block) or self.value(node.condition):
                 self.run(node.body)

@@ -1,5 +1,5 @@
-"""The nouns of the tile language: `gl` in global memory, `st` in LDS, `rt` in registers. Tiles are storage that ops
-write into.
+"""The nouns of the tile language: `st` in LDS, `rt` in registers (and `gl` in global memory, see `global_tensor`).
+Tiles are storage that ops write into.
 """
 
 from __future__ import annotations
@@ -14,53 +14,10 @@ from pykittens.isa.registers import Reg
 
 from . import dtypes, register_shape, shared_shape
 from .dtypes import DType
-from .expression import Expr, Int, equal, leaf
+from .expression import Expr, Int
 from .register_shape import RegisterShape
 from .shared_shape import SharedShape
 from .trace import current
-
-
-class gl:
-    """A matrix in global memory: run-time ``rows``, ``cols`` and row ``stride`` (bytes); elements of a row are
-    contiguous.
-
-    As a kernel parameter's annotation, ``pk.gl("bf16")`` fixes the dtype and ``pk.gl("dtype")`` takes it from the
-    keyword parameter of that name.
-    """
-
-    def __init__(self, dtype: str | DType) -> None:
-        self.dtype_name = dtype
-        self.dtype: DType
-        self.name = ""
-        self.pointer: Expr
-        self.rows: Int
-        self.cols: Int
-        self.stride: Int
-
-    def bind(self, name: str, dtype: DType, pointer: Expr, rows: Int, cols: Int, stride: Int) -> gl:
-        """The parameter as it is seen while tracing."""
-        bound = gl(dtype)
-        bound.name, bound.dtype, bound.pointer = name, dtype, pointer
-        bound.rows, bound.cols, bound.stride = rows, cols, stride
-        return bound
-
-    def aligned(self, size: int) -> Int:
-        """1 if the address and the row stride are multiples of ``size`` (a power of two) bytes, else 0."""
-        low = leaf("low", self.pointer)
-        return equal((low | self.stride) & (size - 1), 0)
-
-    def tile(self, row: Int, col: Int) -> GlobalTile:
-        """The tile at (row, col), counted in tiles of the shape that it is loaded into or stored from."""
-        return GlobalTile(self, row, col)
-
-
-@dataclass(frozen=True, eq=False)
-class GlobalTile:
-    """A tile-sized window of a `gl`; parts that reach beyond its rows or columns load as 0 and are not stored."""
-
-    tensor: gl
-    row: Int
-    col: Int
 
 
 class st:
@@ -88,7 +45,7 @@ class st:
         dtype: str | DType,
         rows: int,
         cols: int,
-        shape: str | None = None,
+        shape: str | SharedShape | None = None,
         *,
         name: str | None = None,
         copies: int | tuple[int, ...] | None = None,
@@ -134,22 +91,65 @@ class SharedView:
     col: Int
 
 
-class rt:
+class Registers:
+    """What occupies registers of a wave for its whole lifetime: tiles and vectors."""
+
+    dtype: DType
+    rows: int
+    cols: int
+    name: str
+    file: str
+    """``vgpr`` or ``agpr``."""
+    regs: tuple[Reg, ...] | None = None
+    """Where it is: pinned by the author or set by the allocator."""
+    where: str | None = None
+
+    @property
+    def storage(self) -> Registers:
+        """What owns the registers: itself, or the tile that it is a part of."""
+        return self
+
+    @property
+    def register_count(self) -> int:
+        """32-bit registers of the whole, per lane."""
+        raise NotImplementedError
+
+    @property
+    def description(self) -> str:
+        """Dtype, size and layout for the register map."""
+        raise NotImplementedError
+
+    def registers_from(self, first: int, count: int) -> Reg:
+        """``count`` registers of it in a row, once it is placed."""
+        if self.regs is None:
+            raise AssertionError(f"{self.name} has no registers yet")
+        for part in self.regs:
+            if first + count <= part.count:
+                return part[first : first + count - 1]
+            if first < part.count:
+                raise BuildError(
+                    "pinned-split", f"{self.name} is pinned to {part}, where {count} registers at {first} do not fit",
+                    where=self.where, fix="pin whole base tiles",
+                )  # fmt: skip
+            first -= part.count
+        raise AssertionError(f"{self.name} has fewer registers")
+
+    def _placed(self, file: str, regs: Reg | tuple[Reg, ...] | None) -> None:
+        self.where = user_line()
+        if file not in ("vgpr", "agpr"):
+            raise BuildError("register-file", f"file {file!r} is neither 'vgpr' nor 'agpr'", where=self.where)
+        self.file, self.regs = file, (regs,) if isinstance(regs, Reg) else regs
+
+
+class rt(Registers):
     """A tile in a wave's registers: ``rows`` x ``cols`` elements in base tiles of ``shape``, ``row`` or ``col`` layout.
 
     ``file`` is ``vgpr`` or ``agpr``; ``regs`` pins the tile to given registers (a `Reg` or several, in base-tile
     order). ``copies`` makes an array of tiles, as for `st`.
     """
 
-    dtype: DType
-    rows: int
-    cols: int
     layout: str
     shape: RegisterShape
-    name: str
-    file: str
-    regs: tuple[Reg, ...] | None
-    where: str | None = None
 
     def __new__(cls, *args: Any, copies: int | tuple[int, ...] | None = None, **options: Any) -> Any:
         if copies is not None:
@@ -171,17 +171,14 @@ class rt:
         index: tuple[int, ...] = (),
     ) -> None:
         trace = current()
-        self.where = user_line()
+        self._placed(file, regs)
         if layout not in ("row", "col"):
             raise BuildError("layout", f"layout {layout!r} is neither 'row' nor 'col'", where=self.where)
-        if file not in ("vgpr", "agpr"):
-            raise BuildError("register-file", f"file {file!r} is neither 'vgpr' nor 'agpr'", where=self.where)
         self.dtype, self.rows, self.cols = dtypes.get(dtype, trace.arch), rows, cols
-        self.layout, self.file = layout, file
+        self.layout = layout
         self.shape = register_shape.get(shape or default_shape(trace.arch, self.dtype, layout))
         self.shape.across(layout)
         self.name = (name or f"rt{len(trace.registers)}") + "".join(f"[{i}]" for i in index)
-        self.regs = (regs,) if isinstance(regs, Reg) else regs
         _whole(self.name, rows, cols, self.shape.rows, self.shape.cols)
         trace.registers.append(self)
 
@@ -200,16 +197,40 @@ class rt:
         """32-bit registers of the whole tile, per lane."""
         return self.grid[0] * self.grid[1] * self.registers_per_base
 
+    @property
+    def description(self) -> str:
+        """Dtype, size and layout for the register map."""
+        return f"{self.dtype} {self.rows}x{self.cols} {self.layout} {self.shape.name}"
+
     def base(self, row: int, col: int) -> Reg:
         """The registers of one base tile, once the tile is placed."""
-        if self.regs is None:
-            raise AssertionError(f"{self.name} has no registers yet")
-        first = (row * self.grid[1] + col) * self.registers_per_base
-        for part in self.regs:
-            if first < part.count:
-                return Reg(part.file, part.index + first, self.registers_per_base)
-            first -= part.count
-        raise AssertionError(f"{self.name} has fewer registers than base tiles")
+        return self.registers_from((row * self.grid[1] + col) * self.registers_per_base, self.registers_per_base)
+
+    def subtile(self, rows: int, cols: int, row: int, col: int) -> rt:
+        """The part of ``rows`` x ``cols`` at (row, col), counted in such parts; it has the tile's own registers."""
+        return RegisterView(self, rows, cols, row, col)
+
+
+class RegisterView(rt):
+    """A part of a register tile, whole base tiles."""
+
+    def __init__(self, tile: rt, rows: int, cols: int, row: int, col: int) -> None:
+        _whole(f"{tile.name}.subtile", rows, cols, tile.shape.rows, tile.shape.cols)
+        if not (0 <= row < tile.rows // rows and 0 <= col < tile.cols // cols):
+            raise BuildError("tile-index", f"{tile.name} has no {rows}x{cols} at {row}, {col}", where=user_line())
+        self.tile, self.rows, self.cols = tile, rows, cols
+        self.dtype, self.layout, self.shape, self.file = tile.dtype, tile.layout, tile.shape, tile.file
+        self.name, self.where = tile.name, tile.where
+        self.first = row * rows // tile.shape.rows, col * cols // tile.shape.cols
+
+    @property
+    def storage(self) -> Registers:
+        """The tile that it is a part of."""
+        return self.tile.storage
+
+    def base(self, row: int, col: int) -> Reg:
+        """The registers of one base tile of the part."""
+        return self.tile.base(self.first[0] + row, self.first[1] + col)
 
 
 def default_shape(arch: str, dtype: DType, layout: str) -> str:

@@ -57,7 +57,15 @@ class When:
     body: list[Node] = field(default_factory=list)
 
 
-Node = OpCall | Loop | When
+@dataclass
+class Block:
+    """Run-time values that are computed for the body alone are forgotten after it."""
+
+    where: str | None
+    body: list[Node] = field(default_factory=list)
+
+
+Node = OpCall | Loop | When | Block
 
 
 @dataclass(frozen=True)
@@ -82,6 +90,8 @@ class Trace:
         self.registers: list[Any] = []
         self.grid: tuple[Int, Int, Int] = (1, 1, 1)
         self.loops = 0
+        self.loaded = 0
+        self.arguments: list[Any] = []
         self.requirements: list[Requirement] = []
         self.code: CodeType | None = None
         self.frame: FrameType | None = None
@@ -197,6 +207,19 @@ def when(condition: Int) -> Iterator[None]:
         trace.stack[-1].append(node)
         target = node.body
     trace.stack.append(target)
+    try:
+        yield
+    finally:
+        trace.stack.pop()
+
+
+@contextmanager
+def block() -> Iterator[None]:
+    """Addresses and other run-time values that the ops inside need give their registers back at the end."""
+    trace = current()
+    node = Block(user_line())
+    trace.stack[-1].append(node)
+    trace.stack.append(node.body)
     try:
         yield
     finally:

@@ -9,9 +9,9 @@ from tests.tile.lds_machine import element_places
 
 from pykittens.errors import BuildError
 from pykittens.tile import dtypes, shared_shape
-from pykittens.tile.expression import leaf
+from pykittens.tile.global_tensor import GlobalTile, gl
 from pykittens.tile.ops.global_to_shared import global_to_shared
-from pykittens.tile.tiles import GlobalTile, gl, st
+from pykittens.tile.tiles import st
 from pykittens.tile.trace import Trace, tracing
 
 COPIED = [name for name in shared_shape.SHAPES if name != "16x16_swizzled"]
@@ -19,7 +19,8 @@ COPIED = [name for name in shared_shape.SHAPES if name != "16x16_swizzled"]
 
 def window(dtype: str, rows: int, cols: int) -> GlobalTile:
     """The first tile of a tensor that is just as large."""
-    tensor = gl(dtype).bind("A", dtypes.get(dtype), leaf("arg", "A"), rows, cols, STRIDE)
+    tensor = gl(dtype).bind("A", dtypes.get(dtype))
+    tensor.rows, tensor.cols, tensor.stride = rows, cols, STRIDE
     return tensor.tile(0, 0)
 
 

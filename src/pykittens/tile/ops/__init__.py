@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .mma import mma_AB, mma_ABt, mma_AtB, mma_AtBt
 from .move import load, store
+from .scalar_load import load_scalar
 from .sync import barrier, barriers_apart, priority, wait_for
 from .zero import zero
 
@@ -11,6 +12,7 @@ __all__ = [
     "barrier",
     "barriers_apart",
     "load",
+    "load_scalar",
     "mma_AB",
     "mma_ABt",
     "mma_AtB",

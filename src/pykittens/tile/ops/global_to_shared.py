@@ -15,10 +15,11 @@ from pykittens.errors import BuildError
 from pykittens.isa.registers import Reg, m0
 
 from ..expression import Int, below, constant_part
+from ..global_tensor import GlobalTile
 from ..global_window import descriptor, in_columns
 from ..op import Op, Touches
 from ..program_inputs import LANE, WAVE
-from ..tiles import GlobalTile, st
+from ..tiles import st
 
 if TYPE_CHECKING:
     from ..lowering import Lowering
@@ -133,8 +134,7 @@ class GlobalToShared(Op):
                     emit.ins("v_lshl_or_b32", word, odd, 8, word)
 
     def reference(self, run: Reference, tile: st, source: GlobalTile, edges: str = "zero") -> None:
-        row, col = run.value(source.row) * tile.rows, run.value(source.col) * tile.cols
-        window = run.tensor(source.tensor)[row : row + tile.rows, col : col + tile.cols]
+        window = run.global_window(source, tile.rows, tile.cols, 0)
         shared = run.shared(tile)
         shared[:] = 0
         shared[: window.shape[0], : window.shape[1]] = window

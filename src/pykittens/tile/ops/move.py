@@ -7,16 +7,20 @@ from typing import Any
 from pykittens.asm.program import user_line
 from pykittens.errors import BuildError
 
-from ..tiles import GlobalTile, SharedView, rt, st
+from ..global_tensor import GlobalTile
+from ..register_vector import rv
+from ..tiles import SharedView, rt, st
 from ..trace import OpCall
+from .global_to_register import global_to_register
 from .global_to_shared import global_to_shared
 from .register_to_global import register_to_global
 from .register_to_shared import register_to_shared
 from .shared_to_register import shared_to_register
 
 
-def load(destination: st | rt, source: GlobalTile | st | SharedView, **options: Any) -> OpCall:
-    """``load(st, gl.tile(i, j))`` copies a window of a tensor into LDS; ``load(rt, st)`` reads LDS into registers.
+def load(destination: st | rt | rv, source: GlobalTile | st | SharedView, **options: Any) -> OpCall:
+    """``load(st, gl.tile(i, j))`` copies a window of a tensor into LDS; ``load(rt, st)`` reads LDS into registers,
+    ``load(rt, gl.tile(i, j))`` and ``load(rv, gl.part(i))`` load f32 registers from global memory.
 
     From global memory, ``edges`` says what elements beyond the tensor's columns become: ``"zero"`` (default; any
     alignment), ``"any"`` (unspecified values of the tensor; 4-byte aligned rows, direct copies) or ``"inside"`` (the
@@ -26,9 +30,11 @@ def load(destination: st | rt, source: GlobalTile | st | SharedView, **options: 
         return global_to_shared(destination, source, **options)
     if isinstance(destination, rt) and isinstance(source, (st, SharedView)):
         return shared_to_register(destination, source.whole if isinstance(source, st) else source, **options)
+    if isinstance(destination, (rt, rv)) and isinstance(source, GlobalTile):
+        return global_to_register(destination, source, **options)
     raise BuildError(
         "load-places", f"load has no path from {type(source).__name__} to {type(destination).__name__}",
-        where=user_line(), fix="load(st, gl.tile(...)) or load(rt, st)",
+        where=user_line(), fix="load(st, gl.tile(...)), load(rt, st), load(rt, gl.tile(...)) or load(rv, gl.part(...))",
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from pykittens.asm.program import user_line
 from pykittens.errors import BuildError
 
 from ..op import Op, Touches
-from ..tiles import rt, st
+from ..tiles import Registers, st
 
 if TYPE_CHECKING:
     from ..lowering import Lowering
@@ -23,19 +23,19 @@ class WaitForTiles(Op):
 
     name = "wait_for"
 
-    def check(self, *tiles: st | rt) -> None:
+    def check(self, *tiles: st | Registers) -> None:
         for tile in tiles:
-            if not isinstance(tile, (st, rt)):
+            if not isinstance(tile, (st, Registers)):
                 raise BuildError("op-arguments", f"wait_for takes tiles, not {type(tile).__name__}", where=user_line())
 
-    def touches(self, *tiles: st | rt) -> Touches:
-        return Touches(reads=[tile for tile in tiles if isinstance(tile, rt)])
+    def touches(self, *tiles: st | Registers) -> Touches:
+        return Touches(reads=[tile for tile in tiles if isinstance(tile, Registers)])
 
-    def lower(self, emit: Lowering, *tiles: st | rt) -> None:
-        registers = tuple(reg for tile in tiles if isinstance(tile, rt) for reg in tile.regs or ())
+    def lower(self, emit: Lowering, *tiles: st | Registers) -> None:
+        registers = tuple(reg for tile in tiles if isinstance(tile, Registers) for reg in tile.regs or ())
         emit.wait_for(tuple(tile.name for tile in tiles if isinstance(tile, st)), registers)
 
-    def reference(self, run: Reference, *tiles: st | rt) -> None:
+    def reference(self, run: Reference, *tiles: st | Registers) -> None:
         """Copies land at once in the reference."""
 
 

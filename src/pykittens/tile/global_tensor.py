@@ -1,0 +1,100 @@
+"""`gl`: tensors in global memory with run-time sizes, views of their batches and rows, their tiles; and `scalar`."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass
+
+from pykittens.asm.program import user_line
+from pykittens.errors import BuildError
+
+from .dtypes import DType
+from .expression import Expr, Int, binary, equal, leaf
+
+
+class gl:
+    """A matrix in global memory: run-time ``rows``, ``cols`` and row ``stride`` (bytes); elements of a row are
+    contiguous. ``rank`` 1 is a vector (one row of ``cols`` elements), ``rank`` 3 a batch of ``batches`` matrices.
+
+    As a kernel parameter's annotation, ``pk.gl("bf16")`` fixes the dtype and ``pk.gl("dtype")`` takes it from the
+    keyword parameter of that name.
+    """
+
+    def __init__(self, dtype: str | DType, rank: int = 2) -> None:
+        self.dtype_name, self.rank = dtype, rank
+        self.dtype: DType
+        self.name = ""
+        self.pointer: Expr
+        self.rows: Int = 1
+        self.cols: Int
+        self.stride: Int = 0
+        self.batches: Int = 1
+        self.batch_stride: Expr | None = None
+        self.batch: Int = 0
+        self.first_row: Int = 0
+
+    def bind(self, name: str, dtype: DType) -> gl:
+        """The parameter as it is seen while tracing."""
+        bound = gl(dtype, self.rank)
+        bound.name, bound.dtype, bound.pointer = name, dtype, leaf("arg", name, "pointer")
+        bound.cols = leaf("arg", name, "cols")
+        if self.rank > 1:
+            bound.rows, bound.stride = leaf("arg", name, "rows"), leaf("arg", name, "stride")
+        if self.rank > 2:
+            bound.batches, bound.batch_stride = leaf("arg", name, "batches"), leaf("arg", name, "batch_stride")
+        return bound
+
+    def __getitem__(self, batch: Int) -> gl:
+        """One matrix of a rank 3 tensor."""
+        if self.rank != 3:
+            raise BuildError("rank", f"{self.name} has rank {self.rank}, only rank 3 has batches", where=user_line())
+        view = copy(self)
+        view.rank, view.batch = 2, batch
+        return view
+
+    def rows_from(self, start: Int, count: Int) -> gl:
+        """``count`` rows from row ``start`` on, as a matrix of its own."""
+        view = copy(self)
+        view.first_row, view.rows = self.first_row + start, count
+        return view
+
+    def aligned(self, size: int) -> Int:
+        """1 if the address and the strides are multiples of ``size`` (a power of two) bytes, else 0."""
+        low: Int = leaf("low", self.pointer) | self.stride
+        if self.batch_stride is not None:
+            low = binary("or", low, leaf("low", self.batch_stride))
+        return equal(binary("and", low, size - 1), 0)
+
+    def tile(self, row: Int, col: Int) -> GlobalTile:
+        """The tile at (row, col), counted in tiles of the shape that it is loaded into or stored from."""
+        return GlobalTile(self, row, col)
+
+    def part(self, index: Int) -> GlobalTile:
+        """Of a vector: the part at ``index``, counted in parts of the length that it is loaded into."""
+        return GlobalTile(self, 0, index)
+
+
+@dataclass(frozen=True, eq=False)
+class GlobalTile:
+    """A tile-sized window of a `gl`; parts that reach beyond its rows or columns load as 0 and are not stored."""
+
+    tensor: gl
+    row: Int
+    col: Int
+
+
+class scalar:
+    """A number that is passed at launch. As a kernel parameter's annotation: ``pk.scalar("f32")``; ops that take
+    numbers take it.
+    """
+
+    def __init__(self, dtype: str | DType = "f32") -> None:
+        self.dtype_name = dtype
+        self.name = ""
+        self.value: Expr
+
+    def bind(self, name: str) -> scalar:
+        """The parameter as it is seen while tracing."""
+        bound = scalar(self.dtype_name)
+        bound.name, bound.value = name, leaf("arg", name, "value")
+        return bound
