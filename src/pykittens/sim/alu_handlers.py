@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
@@ -73,8 +74,14 @@ def compile_forms(forms: Iterable[Form]) -> None:
     with _lock:
         wanted = {form.key: form for form in forms if form.key not in _addresses and form.key not in _refused}
         missing = _load(list(wanted.values()))
-        for start in range(0, len(missing), _BATCH):
-            _compile(missing[start : start + _BATCH])
+        batches = [missing[start : start + _BATCH] for start in range(0, len(missing), _BATCH)]
+        if len(batches) == 1:
+            _add(*_compiled(batches[0]))
+        elif batches:
+            # LLVM works outside the interpreter's lock.
+            with ThreadPoolExecutor() as pool:
+                for done, blob in pool.map(_compiled, batches):
+                    _add(done, blob)
 
 
 def _load(forms: list[Form]) -> list[Form]:
@@ -93,7 +100,8 @@ def _load(forms: list[Form]) -> list[Form]:
     return missing
 
 
-def _compile(forms: list[Form]) -> None:
+def _compiled(forms: list[Form]) -> tuple[list[Form], bytes]:
+    """One object of all forms that the simulator can do, and which these are."""
     target = host()
     codes = []
     done = []
@@ -103,13 +111,17 @@ def _compile(forms: list[Form]) -> None:
             done.append(form)
         except Unsupported as error:
             _refused[form.key] = error
-    blob = target.compile(alu_code.module(codes, target))
+    return done, target.compile(alu_code.module(codes, target))
+
+
+def _add(forms: list[Form], blob: bytes) -> None:
+    """Keep and link an object."""
     name = hashlib.sha256(blob).digest()
     disk.store("alu-object", name, blob)
-    for form in done:
+    for form in forms:
         disk.store("alu-form", _key(form), name)
     _link(name, blob)
-    for form in done:
+    for form in forms:
         _addresses[form.key] = engine().address(symbol(form))
 
 

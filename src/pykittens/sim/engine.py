@@ -46,28 +46,22 @@ class Target:
         return f"llvm {version} {self.triple} {self.cpu} {self.features}"
 
     def compile(self, ir: str) -> bytes:
-        """An object file; RuntimeError with LLVM's words for IR that it does not take."""
-        with _lock:
-            module = llvm.parse_assembly(ir)
-            blob: bytes = self._machine.emit_object(module)
+        """An object file; RuntimeError with LLVM's words for IR that it does not take. Threads may compile at once."""
+        blob: bytes = _machine(self).emit_object(llvm.parse_assembly(ir, context=llvm.create_context()))
         return blob
 
-    def assembly(self, ir: str) -> str:
-        """The same as text, for people and tests."""
-        with _lock:
-            text: str = self._machine.emit_assembly(llvm.parse_assembly(ir))
-        return text
 
-    @property
-    def _machine(self) -> llvm.TargetMachine:
-        return _machine(self)
+_local = threading.local()
 
 
-@cache
 def _machine(target: Target) -> llvm.TargetMachine:
-    return llvm.Target.from_triple(target.triple).create_target_machine(
-        cpu=target.cpu, features=target.features, opt=2, reloc="pic", codemodel="small", jit=True
-    )  # fmt: skip
+    """This thread's own code generator for a target: they are not to be shared."""
+    machines: dict[Target, llvm.TargetMachine] = _local.__dict__.setdefault("machines", {})
+    if target not in machines:
+        machines[target] = llvm.Target.from_triple(target.triple).create_target_machine(
+            cpu=target.cpu, features=target.features, opt=2, reloc="pic", codemodel="small", jit=True
+        )
+    return machines[target]
 
 
 @cache
@@ -82,31 +76,34 @@ class Engine:
     """Objects that are linked into this process, for as long as it lives."""
 
     def __init__(self) -> None:
-        self._machine = _machine(host())
-        self._jit = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self._machine)
+        self._jit = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine(host()))
+        self._lock = threading.RLock()
 
     def add_object(self, blob: bytes) -> None:
         """Link an object file. Symbols that it needs must have been added before."""
-        with _lock:
+        with self._lock:
             self._jit.add_object_file(llvm.ObjectFileRef.from_data(blob))
             self._jit.finalize_object()
 
     def address(self, symbol: str) -> int:
         """The address of a function; AssertionError if no object has it."""
-        with _lock:
+        with self._lock:
             found: int = self._jit.get_function_address(symbol)
         if not found:
             raise AssertionError(f"no object defines {symbol}")
         return found
 
 
-_lock = threading.RLock()
+_engines: list[Engine] = []
+_starting = threading.Lock()
 
 
-@cache
 def engine() -> Engine:
     """The one engine of this process."""
-    return Engine()
+    with _starting:
+        if not _engines:
+            _engines.append(Engine())
+    return _engines[0]
 
 
 __all__ = ["Engine", "Target", "engine", "host"]
