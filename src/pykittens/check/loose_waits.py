@@ -50,8 +50,16 @@ def _either(a: tuple[int, int, int], b: tuple[int, int, int]) -> tuple[int, int,
 
 def loose_waits(model: WaitModel) -> list[Finding]:
     """A note for each counter of each ``s_waitcnt`` that could be looser, with the loosest value."""
-    followed = _Loosest(model)
-    return [_finding(model, n, name, value) for (n, name), value in sorted(followed.values().items())]
+    return [_finding(model, n, name, value) for (n, name), value in sorted(loosest_counts(model).items())]
+
+
+def loosest_counts(model: WaitModel) -> dict[_Wait, int]:
+    """The loosest value of each counter that could be looser; the counter's maximum if it need not wait.
+
+    By the number of the ``s_waitcnt`` among the kernel's instructions, and the counter. Each holds as long as all other
+    waits stay what they are.
+    """
+    return _Loosest(model).values()
 
 
 def _finding(model: WaitModel, n: int, name: str, loosest: int) -> Finding:
@@ -76,7 +84,6 @@ class _Loosest:
         self.needed: dict[_Wait, int] = {}
 
     def values(self) -> dict[_Wait, int]:
-        """The loosest values of the counters that could be looser; the counter's maximum if it need not wait."""
         entries = forward(self.model.code.graph, _State(), self._through, _State.join)
         found: dict[_Wait, int] = {}
         for block, entry in zip(self.model.code.graph, entries, strict=True):
