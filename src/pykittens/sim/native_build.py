@@ -1,4 +1,5 @@
-"""The native core: compiles every .c file of native/ for this machine and gives the addresses of its functions.
+"""The native core: compiles every .c file of native/, and of the cycle model's, for this machine and gives the
+addresses of its functions.
 
 ziglang's clang makes one object per file, llvmlite links them into this process; nothing of ours is executed from
 disk, so a cache on a no-exec mount works. Objects are cached by source, headers, compiler and CPU.
@@ -23,7 +24,7 @@ from pykittens.errors import BuildError
 from pykittens.sim import cache as disk
 from pykittens.sim.engine import host
 
-_DIRECTORY = Path(__file__).parent / "native"
+_DIRECTORIES = (Path(__file__).parent / "native", Path(__file__).parents[1] / "model" / "native")
 _FLAGS = (
     "-c", "-O3", "-std=c11", "-nostdinc", "-ffp-contract=off", "-ffreestanding", "-fPIC", "-fno-stack-protector",
     "-fno-asynchronous-unwind-tables", "-fno-math-errno", "-fno-sanitize=all", "-Wall", "-Wextra", "-Werror",
@@ -49,7 +50,7 @@ def symbol(name: str) -> int:
 def _engine() -> llvm.ExecutionEngine:
     host()
     with ThreadPoolExecutor() as pool:
-        objects = list(pool.map(_object, sorted(_DIRECTORY.glob("*.c"))))
+        objects = list(pool.map(_object, _files("*.c")))
     target = llvm.Target.from_default_triple().create_target_machine(reloc="pic", codemodel="small", jit=True)
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target)
     for blob in objects:
@@ -68,10 +69,14 @@ def _object(source: Path) -> bytes:
     return blob
 
 
+def _files(pattern: str) -> list[Path]:
+    return [path for directory in _DIRECTORIES for path in sorted(directory.glob(pattern))]
+
+
 @cache
 def _environment() -> bytes:
     """Everything besides the source that decides the object code."""
-    headers = [path.read_bytes() for path in sorted(_DIRECTORY.glob("*.h"))]
+    headers = [path.read_bytes() for path in _files("*.h")]
     return b"\0".join((f"{host().identity} ziglang {version('ziglang')} {_FLAGS}".encode(), *headers))
 
 

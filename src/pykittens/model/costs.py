@@ -1,0 +1,240 @@
+"""What each execution of a memory instruction costs: LDS passes, cache lines, vector L1 time, from its addresses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pykittens.arch import Arch
+from pykittens.arch.lds_banks import phase_passes
+from pykittens.asm.execution import LANES, WorkgroupTrace
+from pykittens.isa.constants import constant_bits
+from pykittens.isa.instruction import Instruction
+from pykittens.isa.lds_requests import lds_requests
+from pykittens.isa.registers import Const, Reg
+
+from .timing_table import MEMORY_KINDS, Kind, kind_of
+
+Array = np.ndarray
+
+COST = np.dtype([("passes", "<u2"), ("lines", "<u2"), ("l1_clk", "<u2"), ("latency", "<u2")])
+"""`Cost` of native/cu.h."""
+
+LINE = 128
+_STORE_BYTES = 64
+_SCALAR_LINE = 64
+
+
+@dataclass(frozen=True)
+class Accesses:
+    """Vector memory accesses of one instruction in a workgroup, in the order executed by each wave.
+
+    wave, step: (n,). addresses: (n, 64) first bytes of the lanes. active: (n, 64), without lanes out of a buffer's
+    range. nbytes: a lane's. stores: whether it writes.
+    """
+
+    op: int
+    wave: Array
+    step: Array
+    addresses: Array
+    active: Array
+    nbytes: int
+    stores: bool
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Costs of a workgroup's memory instructions.
+
+    waves: per wave a `COST` array, in order. loaded, stored: `Accesses` of vector memory. lds_passes, lds_phases: in
+    all; phases are the passes without bank conflicts.
+    """
+
+    waves: tuple[np.ndarray[Any, Any], ...]
+    accesses: tuple[Accesses, ...]
+    lds_passes: int
+    lds_phases: int
+
+
+def costs_of(trace: WorkgroupTrace, arch: Arch) -> Costs:
+    """The costs of everything that the workgroup executed."""
+    kinds = [None if i is None else kind_of(i) for i in trace.instructions]
+    counts = [len(wave.memory) for wave in trace.waves]
+    records = np.concatenate([wave.memory for wave in trace.waves])
+    wave_of = np.repeat(np.arange(len(counts)), counts)
+    ops = np.concatenate([wave.ops[wave.memory["step"].astype(np.int64)] for wave in trace.waves]).astype(np.int64)
+    found = np.zeros(len(records), COST)
+    accesses: list[Accesses] = []
+    where: list[Array] = []
+    passes = phases = 0
+    wanted = np.zeros(len(records), bool)
+    for op in map(int, np.unique(ops)):
+        instruction, kind = trace.instructions[op], kinds[op]
+        if instruction is None or kind not in MEMORY_KINDS:
+            continue
+        mine = np.flatnonzero(ops == op)
+        wanted[mine] = True
+        if kind is Kind.LDS:
+            each, least = _lds_passes(instruction, records[mine], arch)
+            found["passes"][mine] = each
+            passes, phases = passes + int(each.sum()), phases + least * len(mine)
+        elif kind is Kind.SCALAR_LOAD:
+            found["latency"][mine] = _scalar_latency(instruction, records[mine], arch)
+        else:
+            accesses.append(_vector(op, instruction, records[mine], wave_of[mine]))
+            where.append(mine)
+            if kind is Kind.LOAD:
+                found["passes"][mine] = _copy_passes(instruction, arch)
+    _vector_costs(found, accesses, where, arch)
+    starts = np.cumsum([0, *counts])
+    waves = tuple(
+        found[a:b][wanted[a:b]].copy() for a, b in zip(starts[:-1], starts[1:], strict=True)
+    )  # fmt: skip
+    return Costs(waves, tuple(accesses), passes, phases)
+
+
+def _lanes(records: np.ndarray[Any, Any]) -> Array:
+    return (records["active"][:, None] >> np.arange(LANES, dtype=np.uint64) & np.uint64(1)).astype(bool)
+
+
+def _lds_passes(instruction: Instruction, records: np.ndarray[Any, Any], arch: Arch) -> tuple[Array, int]:
+    """Passes of each execution, and those of one without conflicts."""
+    requests = lds_requests(
+        instruction, records["rows"][:, 0], records["m0"], _lanes(records), arch.load_to_lds_wide_stride
+    )
+    total, least = np.zeros(len(records), np.int64), 0
+    for request in requests:
+        access = arch.lds_access(request.direction, request.lane_bytes)
+        patterns, which = _distinct(request.addresses, request.active)
+        each = phase_passes(access, request.lane_bytes, patterns[:, :LANES], patterns[:, LANES:].astype(bool))
+        total += each.sum(axis=1)[which]
+        least += len(access.phases)
+    if not requests:  # lanes exchange data by the LDS crossbar
+        total, least = np.ones(len(records), np.int64), 1
+    return total, least
+
+
+def _distinct(addresses: Array, active: Array) -> tuple[Array, Array]:
+    """Different rows of (addresses, active), moved to their lowest 256-byte line, and which of them each one is."""
+    masked = np.where(active, addresses, np.iinfo(np.int64).max)
+    lowest = np.where(active.any(axis=1), masked.min(axis=1), 0)
+    rows = np.concatenate([np.where(active, addresses - (lowest // 256 * 256)[:, None], 0), active], axis=1)
+    weights = np.random.default_rng(0).integers(1, 1 << 62, rows.shape[1])
+    _, first, which = np.unique((rows * weights).sum(axis=1), return_index=True, return_inverse=True)
+    return rows[first], which
+
+
+def _copy_passes(instruction: Instruction, arch: Arch) -> int:
+    access = instruction.definition.access
+    assert access is not None
+    return len(arch.lds_access("write", access.bytes).phases) if access.to_lds and access.bytes in (4, 12, 16) else 1
+
+
+def _scalar_latency(instruction: Instruction, records: np.ndarray[Any, Any], arch: Arch) -> Array:
+    """A miss where the workgroup touches a line of 64 bytes for the first time (waves in order), else a hit."""
+    access = instruction.definition.access
+    assert access is not None
+    if access.kind != "load":
+        return np.full(len(records), arch.latency.scalar_load_hit_clk)
+    offset = _modifier(instruction, "offset")
+    where = _base(records) + records["soffset"].astype(np.int64) * access.soffset_scale + offset
+    _, first = np.unique(where // _SCALAR_LINE, return_index=True)
+    latency = np.full(len(records), arch.latency.scalar_load_hit_clk)
+    latency[first] = arch.latency.scalar_load_miss_clk
+    return latency
+
+
+def _base(records: np.ndarray[Any, Any]) -> Array:
+    low, high = records["base"][:, 0].astype(np.int64), records["base"][:, 1].astype(np.int64)
+    return low | (high & 0xFFFF) << 32
+
+
+def lane_addresses(instruction: Instruction, records: Any) -> tuple[Array, Array]:
+    """(first byte of each lane, which lanes are in range), both (n, 64), of a vector memory instruction."""
+    access = instruction.definition.access
+    assert access is not None
+    rows = records["rows"].astype(np.int64)
+    first, second = rows[:, 0], rows[:, 1]
+    offset, roles = _modifier(instruction, "offset"), dict(zip(access.roles, instruction.srcs, strict=True))
+    inside = np.ones(first.shape, bool)
+    if access.space == "buffer":
+        indexed, offset_given = bool(instruction.modifiers.get("idxen")), bool(instruction.modifiers.get("offen"))
+        index = first if indexed else np.zeros_like(first)
+        moved = (second if indexed else first) if offset_given else np.zeros_like(first)
+        stride = (records["base"][:, 1].astype(np.int64) >> 16 & 0x3FFF)[:, None]
+        limit = records["base"][:, 2].astype(np.int64)[:, None]
+        linear = stride * index + moved + offset
+        inside = (index if indexed else moved + offset) < limit
+        constant = roles.get("soffset")
+        scalar = records["soffset"].astype(np.int64)
+        if isinstance(constant, Const):
+            scalar = scalar + constant_bits(constant, instruction.definition.explicit_srcs[-1])
+        return (_base(records) + scalar)[:, None] + linear, inside
+    if access.space == "scratch":
+        return first * 0 + offset + np.arange(LANES) * access.bytes, inside
+    if isinstance(roles.get("saddr"), Reg):
+        return _base(records)[:, None] + first + offset, inside
+    return (first | second << 32) + offset, inside
+
+
+def _vector(op: int, instruction: Instruction, records: np.ndarray[Any, Any], wave: Array) -> Accesses:
+    access = instruction.definition.access
+    assert access is not None
+    where, inside = lane_addresses(instruction, records)
+    step = records["step"].astype(np.int64)
+    return Accesses(op, wave, step, where, inside & _lanes(records), access.bytes, access.kind != "load")
+
+
+def touched_lines(each: Accesses, size: int = LINE) -> Array:
+    """Numbers of the lines that an access touches, (n, 128) with -1 where a lane adds none."""
+    first, last = each.addresses // size, (each.addresses + each.nbytes - 1) // size
+    lines = np.where(np.concatenate([each.active, each.active], axis=1), np.concatenate([first, last], axis=1), -1)
+    lines.sort(axis=1)
+    lines[:, 1:][lines[:, 1:] == lines[:, :-1]] = -1
+    return lines
+
+
+def _vector_costs(found: np.ndarray[Any, Any], accesses: list[Accesses], where: list[Array], arch: Arch) -> None:
+    """Lines beyond the L1 and L1 time of all vector accesses; an L1 line counts as held for as many touches as it has
+    lines.
+    """
+    held = arch.memory.l1_bytes // LINE
+    touched = []
+    for each, mine in zip(accesses, where, strict=True):
+        lines = touched_lines(each)
+        count = (lines >= 0).sum(axis=1)
+        found["l1_clk"][mine] = _l1_clk(each, count, arch)
+        order = np.broadcast_to((each.step << 10 | each.wave)[:, None], lines.shape)
+        there = lines >= 0
+        which = np.broadcast_to(mine[:, None], lines.shape)[there]
+        touched.append(np.stack([order[there], lines[there], which, np.full(len(which), each.stores)]))
+        if each.stores:
+            found["lines"][mine] = (touched_lines(each, _STORE_BYTES) >= 0).sum(axis=1)
+    if not touched:
+        return
+    order, lines, which, stores = np.concatenate(touched, axis=1)
+    in_time = np.argsort(order, kind="stable")
+    lines, which, stores = lines[in_time], which[in_time], stores[in_time]
+    by_line = np.lexsort((np.arange(len(lines)), lines))
+    before = np.full(len(lines), -(1 << 40), np.int64)
+    same = lines[by_line][1:] == lines[by_line][:-1]
+    before[by_line[1:]] = np.where(same, by_line[:-1], -(1 << 40))
+    missed = (np.arange(len(lines)) - before > held) & (stores == 0)
+    found["lines"] += np.bincount(which[missed], minlength=len(found)).astype(np.uint16)
+    first_store = (before < 0) & (stores == 1)
+    found["passes"] += np.bincount(which[first_store], minlength=len(found)).astype(np.uint16)
+
+
+def _l1_clk(each: Accesses, lines: Array, arch: Arch) -> Array:
+    issue = arch.issue
+    whole = {1: issue.vmem_x1_clk, 2: issue.vmem_x2_clk}.get(max(1, each.nbytes // 4), issue.vmem_x4_clk)
+    share = -(-whole * each.active.sum(axis=1) // LANES)
+    clk: Array = np.maximum(share, lines * (LINE // arch.memory.l1_to_cu_bytes_per_clk))
+    return np.maximum(clk, 1)
+
+
+def _modifier(instruction: Instruction, name: str) -> int:
+    value = instruction.modifiers.get(name, 0)
+    return value if isinstance(value, int) else 0
