@@ -107,6 +107,18 @@ def test_operands_outside_the_files() -> None:
         alu_handlers.bind(_add(v[0], Special(254), v[1]), where)
 
 
+def test_what_cannot_be_done_does_not_stop_the_rest() -> None:
+    mode = Mode(round64_16=3)
+    product = Instruction(DEFINITIONS["v_mul_f64"], (v[0:1], v[2:3], v[4:5]))
+    copy = Instruction(DEFINITIONS["v_mov_b64"], (v[0:1], v[2:3]), {}, "e32")
+    alu_handlers.compile_forms([form_of(product, "gfx950", mode), form_of(copy, "gfx950", mode)])
+    where = context("gfx950", mode, 0)
+    assert alu_handlers.bind(copy, where).handler
+    with pytest.raises(Unsupported, match="v_mul_f64 toward zero"):
+        alu_handlers.bind(product, where)
+    assert alu_handlers.bind(product, context("gfx950", Mode(), 0)).handler
+
+
 def test_threads_may_bind_at_once() -> None:
     cases = list(Cases(DEFINITIONS["v_xad_u32"], 9).instructions())
     found: list[set[int]] = [set() for _ in cases]
