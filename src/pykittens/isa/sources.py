@@ -126,7 +126,7 @@ class Sources:
     def _mixed(self, i: int, raw: Value) -> Value:
         """f32, or the f16 in one half of the register."""
         absolute, negated = self._flag("neg_hi", i), self._flag("neg_lo", i)
-        if not self._flag("op_sel_hi", i):
+        if not self._flag("op_sel_hi", i, 1):
             return self._modified(i, _typed(raw, f32), absolute, negated)
         half = _typed(raw >> 16 if self._flag("op_sel", i) else raw, f16)
         return self._modified(i, half, absolute, negated).to(f32)
