@@ -58,10 +58,12 @@ def _usage(error: Any) -> str:
     if context is None:
         return f"{message} [usage]"
     known: list[str] = []
-    if hasattr(error, "possibilities"):  # an unknown option; the message would add similar ones alone
-        message = error.message.rstrip(".")
+    # Releases of click and typer word these two differently, and some add names that look alike.
+    if hasattr(error, "possibilities") and hasattr(error, "option_name"):
+        message = f"No such option: {error.option_name}"
         known = [max(p.opts, key=len) for p in context.command.get_params(context) if p.param_type_name == "option"]
     elif isinstance(context.command, OneLineErrors) and context.invoked_subcommand is None:
+        message = error.message.partition(". Did you mean")[0].rstrip(".")
         known = context.command.list_commands(context)
     place = f"{context.command_path}: " if context.parent else ""
     return f"{place}{message}{'; use one of ' * bool(known)}{', '.join(known)} [usage]"
