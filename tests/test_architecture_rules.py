@@ -32,8 +32,10 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
 }
 # A compiled kernel that can be called: where building meets running.
 MAY_IMPORT["executable"] = frozenset(_LAYERS[: _LAYERS.index("kernels")]) | frozenset(_OBSERVERS)
-MAY_IMPORT["torch"] |= frozenset({*_OBSERVERS, "report", "hip", "executable"})
-MAY_IMPORT["cli"] |= frozenset({*_OBSERVERS, "report", "hip", "executable"})
+# A prediction runs workgroups on the virtual GPU and hands what they did to the model.
+MAY_IMPORT["modelled_launch"] = frozenset({*_ON_BYTES, *_OBSERVERS, "executable"})
+MAY_IMPORT["torch"] |= frozenset({*_OBSERVERS, "report", "hip", "executable", "modelled_launch"})
+MAY_IMPORT["cli"] |= frozenset({*_OBSERVERS, "report", "hip", "executable", "modelled_launch"})
 
 # Whole mnemonics and beginnings of them; memory ones by their verb, since scratch_bytes and buffer_size are names too.
 _MNEMONIC = re.compile(

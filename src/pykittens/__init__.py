@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 _PUBLIC = {
     "Executable": "pykittens.executable",
     "Kernel": "pykittens.tile",
+    "Prediction": "pykittens.modelled_launch",
     "argument": "pykittens.tile",
     "barrier": "pykittens.tile",
     "bf16": "pykittens.tile",
@@ -44,6 +45,7 @@ _PUBLIC = {
     "mma_AtB": "pykittens.tile",
     "mma_AtBt": "pykittens.tile",
     "phase": "pykittens.tile",
+    "predict": "pykittens.modelled_launch",
     "require_equal": "pykittens.tile",
     "rt": "pykittens.tile",
     "rv": "pykittens.tile",

@@ -49,7 +49,8 @@ class Executable:
         return code_object.read(self.code_object).kernel(self.name).metadata
 
     @cached_property
-    def _kernel(self) -> Any:
+    def sim_kernel(self) -> sim.Kernel:
+        """The kernel, loaded on a virtual GPU of its chip."""
         return sim.Device(self.arch).load(self.code_object).kernel(self.name)
 
     def __call__(self, *tensors: Any, device: str = "sim", **launch_options: Any) -> Any:
@@ -60,6 +61,14 @@ class Executable:
         """
         if device != "sim":
             raise InputError("device", f"device {device!r} is not available", fix="use device='sim'")
+        launch = self.launch_arguments(*tensors)
+        return None if launch is None else self.sim_kernel.launch(**launch, **launch_options)
+
+    def launch_arguments(self, *tensors: Any) -> dict[str, Any] | None:
+        """``grid``, ``block`` and ``args`` of a launch on these tensors and numbers; None if the grid is empty.
+
+        Raises as a launch does.
+        """
         values = self._check(tensors)
         inputs = self._inputs(values)
         grid = tuple(int(evaluate(n, inputs)) for n in self.built.trace.grid)
@@ -72,7 +81,7 @@ class Executable:
             else:
                 args += [_extent(value), *_sizes(value)]
         block = (64 * self.built.trace.wave_count, 1, 1)
-        return self._kernel.launch(grid=grid, block=block, args=args, **launch_options)
+        return {"grid": grid, "block": block, "args": args}
 
     # -- checks ----------------------------------------------------------------------------------------------
     def _check(self, values: tuple[Any, ...]) -> list[Any]:

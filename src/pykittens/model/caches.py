@@ -52,7 +52,8 @@ def cache_rates(
     panels: Sequence[Panels], workgroups: int, slots: int, xcds: int, l2_bytes: int, llc_bytes: int
 ) -> CacheRates:
     """Hit rates of ``workgroups`` in launch order, workgroup w on XCD w % xcds, ``slots`` at a time on each XCD."""
-    rounds = max(1, -(-(-(-workgroups // xcds)) // slots))
+    on_one = -(-workgroups // xcds)
+    rounds = max(1, -(-on_one // slots))
     round_of = np.arange(workgroups) // xcds // slots
     xcd_of = np.arange(workgroups) % xcds
     requested = sum(each.requested for each in panels) * workgroups

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,8 @@ class Accesses:
     """Vector memory accesses of one instruction in a workgroup, in the order executed by each wave.
 
     wave, step: (n,). addresses: (n, 64) first bytes of the lanes. active: (n, 64), without lanes out of a buffer's
-    range. nbytes: a lane's. stores: whether it writes.
+    range. nbytes: a lane's. stores: whether it writes. lines: of 128 bytes asked of the L2 by each, (n,); of stores,
+    parts of 64 bytes. fresh: of those of stores, whole lines that no store of the workgroup had touched before.
     """
 
     op: int
@@ -42,6 +44,8 @@ class Accesses:
     active: Array
     nbytes: int
     stores: bool
+    lines: Array
+    fresh: Array
 
 
 @dataclass(frozen=True)
@@ -88,10 +92,12 @@ def costs_of(trace: WorkgroupTrace, arch: Arch) -> Costs:
             if kind is Kind.LOAD:
                 found["passes"][mine] = _copy_passes(instruction, arch)
     _vector_costs(found, accesses, where, arch)
+    accesses = [
+        replace(each, lines=found["lines"][mine].astype(np.int64), fresh=found["passes"][mine] * each.stores)
+        for each, mine in zip(accesses, where, strict=True)
+    ]
     starts = np.cumsum([0, *counts])
-    waves = tuple(
-        found[a:b][wanted[a:b]].copy() for a, b in zip(starts[:-1], starts[1:], strict=True)
-    )  # fmt: skip
+    waves = tuple(found[a:b][wanted[a:b]].copy() for a, b in pairwise(map(int, starts)))
     return Costs(waves, tuple(accesses), passes, phases)
 
 
@@ -184,7 +190,9 @@ def _vector(op: int, instruction: Instruction, records: np.ndarray[Any, Any], wa
     assert access is not None
     where, inside = lane_addresses(instruction, records)
     step = records["step"].astype(np.int64)
-    return Accesses(op, wave, step, where, inside & _lanes(records), access.bytes, access.kind != "load")
+    none = np.zeros(len(records), np.int64)
+    active = inside & _lanes(records)
+    return Accesses(op, wave, step, where, active, access.bytes, access.kind != "load", none, none)
 
 
 def touched_lines(each: Accesses, size: int = LINE) -> Array:

@@ -1,0 +1,69 @@
+"""What a prediction rests on that nobody measured: facts of the chip whose source is a guess, and the model's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pykittens.arch import Arch
+from pykittens.arch.facts import Device
+
+from .chip import START_GAP_CLK
+from .clock import Clock
+from .prediction import Guess
+from .timing_table import Kind
+
+_ALWAYS = ("issue.branch_quads", "issue.barrier_quads", "issue.waitcnt_clk", "issue.valu_clk")
+_USED = {
+    Kind.TRANSCENDENTAL: ("issue.trans_clk",),
+    Kind.PACKED: ("issue.packed_f32_clk", "issue.mfma_packed_f32_quads", "issue.mfma_packed_f32_wide_quads"),
+    Kind.MATRIX: ("issue.mfma_first_valu_quads", "issue.mfma_first_valu_bytes", "issue.lds_after_mfma_quads"),
+    Kind.LDS: (
+        "issue.lds_queue_entries", "issue.lds_queue_simds", "issue.lds_after_lds_quads", "lds_read_bytes_per_clk",
+        "latency.lds_read_b32_clk", "latency.lds_read_b64_clk", "latency.lds_read_b128_clk", "latency.lds_permute_clk",
+    ),
+    Kind.LOAD: (
+        "issue.vmem_x1_clk", "issue.vmem_x2_clk", "issue.vmem_x4_clk", "memory.l1_in_flight_bytes",
+        "memory.vmem_queue_entries", "memory.l2_achieved_gbps", "memory.mall_achieved_gbps", "memory.l2_bytes",
+        "memory.mall_bytes", "memory.bandwidth_fraction_per_cu", "latency.l1_hit_clk", "latency.l2_hit_ns",
+        "latency.mall_hit_ns", "latency.hbm_ns",
+    ),
+    Kind.STORE: ("memory.l2_write_bytes_per_clk", "memory.l2_write_efficiency"),
+    Kind.SCALAR_LOAD: ("latency.scalar_load_hit_clk", "latency.scalar_load_miss_clk"),
+}  # fmt: skip
+"""Facts of the chip that each kind of instruction is timed by."""
+
+_OWN = {
+    None: (
+        ("waves of one priority", "oldest first", "no published order"),
+        ("instruction fetch", "never stalls", "no figure found"),
+        ("workgroup start", f"{START_GAP_CLK} clk after its place is free", "no figure found"),
+        ("workgroups of a round", "keep step", "drift between them is not modelled"),
+    ),
+    Kind.MATRIX: (("slots after an MFMA", "barred to its own wave only", "published of one wave"),),
+    Kind.LDS: (("LDS writes", "as long on the way as reads", "no figure found"),),
+    Kind.LOAD: (("hits and misses", "spread evenly over the loads", "no published order"),),
+    Kind.BRANCH: (("branches", "cost the same taken or not", "published of a loop's end"),),
+}  # fmt: skip
+
+
+def guesses_of(
+    arch: Arch, device: Device, table: np.ndarray[Any, Any], executed: np.ndarray[Any, Any], at: Clock, launch_us: float
+) -> tuple[Guess, ...]:
+    """The guesses behind a run of these instructions, the clock's first."""
+    kinds = [Kind(k) for k in np.unique(table["kind"][executed > 0])]
+    found = []
+    if at.source != "measured":
+        found.append(Guess("clock", f"{at.mhz:.0f} MHz", at.source, at.note))
+    found.append(Guess("launch", f"{launch_us:g} us", "fitted", "event-timed launches beyond the units' work"))
+    if device.fact("hbm_achieved_gbps").source == "guess" and Kind.LOAD in kinds:
+        fact = device.fact("hbm_achieved_gbps")
+        found.append(Guess(f"{device.name}.hbm_achieved_gbps", fact.value, fact.source, fact.note))
+    for path in (*_ALWAYS, *(path for kind in kinds for path in _USED.get(kind, ()))):
+        fact = arch.fact(path)
+        if fact.source == "guess":
+            found.append(Guess(path, fact.value, fact.source, fact.note))
+    for kind in (None, *kinds):
+        found += [Guess(name, value, "guess", note) for name, value, note in _OWN.get(kind, ())]
+    return tuple(found)

@@ -1,0 +1,95 @@
+"""Panels from addresses: which workgroups read the same memory, from where each of them starts to load."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from pykittens.asm.execution import WorkgroupTrace
+from pykittens.isa.instruction import Instruction
+
+from .caches import Panels
+from .costs import LINE, Costs, lane_addresses, touched_lines
+
+Array = np.ndarray
+
+
+class Survey(Protocol):
+    """Loads of many workgroups up to their first loop's end: parallel arrays (see sim/trace.py)."""
+
+    workgroups: int
+    instructions: tuple[Instruction | None, ...]
+    workgroup: Array
+    wave: Array
+    op: Array
+    soffset: Array
+    base: Array
+    row: Array
+
+
+def panels_of(survey: Survey, trace: WorkgroupTrace, costs: Costs) -> list[Panels]:
+    """The panels that the surveyed workgroups read, each as large as the traced workgroup's.
+
+    A load's panel is known by its first address. Loads that tell workgroups apart in the same way count as one.
+    """
+    firsts = _first_addresses(survey)
+    sizes = _sizes(trace, costs)
+    rows: dict[bytes, list[float]] = {}
+    for key, labels in firsts.items():
+        nbytes, requested = sizes.get(key, (0.0, 0.0))
+        entry = rows.setdefault(labels.tobytes(), [0.0, 0.0])  # waves that read the same panel
+        entry[0], entry[1] = max(entry[0], nbytes), entry[1] + requested
+    merged: dict[bytes, list[float]] = {}
+    for raw, (nbytes, requested) in rows.items():
+        partition = np.unique(np.frombuffer(raw, np.int64), return_inverse=True)[1]
+        entry = merged.setdefault(_canonical(partition).tobytes(), [0.0, 0.0])
+        entry[0], entry[1] = entry[0] + nbytes, entry[1] + requested
+    return [Panels(np.frombuffer(raw, np.int64), *both) for raw, both in merged.items() if both[1]]
+
+
+def _canonical(partition: Array) -> Array:
+    """Numbered by first appearance."""
+    _, first, which = np.unique(partition, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    numbered: Array = rank[which]
+    return numbered
+
+
+def _first_addresses(survey: Survey) -> dict[tuple[int, int], Array]:
+    """(op, wave) to the first address in each workgroup, int64 (workgroups,); -1 - workgroup where it did not load."""
+    found: dict[tuple[int, int], Array] = {}
+    for op in map(int, np.unique(survey.op)):
+        instruction = survey.instructions[op]
+        assert instruction is not None
+        mine = np.flatnonzero(survey.op == op)
+        addresses, _ = lane_addresses(instruction, _records(survey, mine))
+        for wave in map(int, np.unique(survey.wave[mine])):
+            chosen = mine[survey.wave[mine] == wave]
+            groups, first = np.unique(survey.workgroup[chosen], return_index=True)
+            labels = -1 - np.arange(survey.workgroups, dtype=np.int64)
+            labels[groups] = addresses[survey.wave[mine] == wave][first, 0]
+            found[op, wave] = labels
+    return found
+
+
+def _records(survey: Survey, mine: Array) -> dict[str, Any]:
+    return {
+        "rows": survey.row[mine][:, :, None], "base": survey.base[mine], "soffset": survey.soffset[mine],
+    }  # fmt: skip
+
+
+def _sizes(trace: WorkgroupTrace, costs: Costs) -> dict[tuple[int, int], tuple[float, float]]:
+    """(op, wave) to (different bytes, bytes asked of the L2) of the traced workgroup's loads."""
+    found: dict[tuple[int, int], tuple[float, float]] = {}
+    for each in costs.accesses:
+        if each.stores:
+            continue
+        lines = touched_lines(each)
+        for wave in map(int, np.unique(each.wave)):
+            mine = each.wave == wave
+            found[each.op, wave] = (
+                float(LINE * len(np.unique(lines[mine][lines[mine] >= 0]))), float(LINE * each.lines[mine].sum())
+            )  # fmt: skip
+    return found
