@@ -69,7 +69,12 @@ def host() -> Target:
     """This machine."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    return Target(llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+    try:
+        features = llvm.get_host_cpu_features().flatten()
+    except RuntimeError:
+        # LLVM cannot tell on this system: the baseline of the architecture it is.
+        return Target(llvm.get_process_triple(), "", "")
+    return Target(llvm.get_process_triple(), llvm.get_host_cpu_name(), features)
 
 
 class Engine:
