@@ -62,20 +62,26 @@ class CopyMachine(LdsMachine):
 
     @contextmanager
     def computed(self, value: Int) -> Iterator[np.ndarray]:
-        yield self.lane(value)
+        yield self.lane(value).copy()
+
+    def repeat(self, times: int, body: Callable[[Int], None]) -> None:
+        for turn in range(times):
+            body(turn)
 
     def ins(self, name: str, *operands: Any, **modifiers: Any) -> None:
         if self.skip_to is not None:
             return
         access = lookup(name).access
-        if access is None:
+        if name == "v_add_u32":
+            operands[0][:] = operands[1] + operands[2]
+        elif access is None:
             target, a, b = operands
             assert target == m0
             self.m0 = a + b
         elif access.space == "buffer":
             self._load_global(access, operands, modifiers)
         else:
-            address, offset = operands[0], modifiers["offset"]
+            address, offset = operands[0], modifiers.get("offset", 0)
             np.add.at(self.written, (address + offset)[:, None] + np.arange(access.bytes), 1)
             super().ins(name, *operands, offset=offset)
 

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
+from itertools import product
+from typing import TYPE_CHECKING
 
 from pykittens.isa.registers import Reg
 
 from .expression import Int, below, binary
+from .expression_code import lane_code
 from .global_tensor import GlobalTile
 from .global_window import in_columns
 from .program_inputs import LANE
 from .tiles import rt
+
+if TYPE_CHECKING:
+    from .lowering import Lowering
 
 PIECE = 4
 """Neighbouring columns of a lane that move at once."""
@@ -45,14 +52,26 @@ def pieces(window: GlobalTile, tile: rt) -> Iterator[tuple[Int, list[tuple[int, 
         yield row * tensor.stride + column * size, found
 
 
-def elements(window: GlobalTile, tile: rt) -> Iterator[tuple[Int, Reg]]:
-    """(byte offset in the window, out of range beyond the tensor's columns; register) of each of a lane's elements."""
-    tensor, shape, size = window.tensor, tile.shape, window.tensor.dtype.bytes
-    for i in range(tile.grid[0]):
-        for j in range(tile.grid[1]):
-            regs = tile.base(i, j)
-            for e in range(shape.elements):
-                row, col = shape.element(tile.layout, LANE, e)
-                column = window.col * tile.cols + j * shape.cols + col
-                offset = (row + i * shape.rows) * tensor.stride + column * size
-                yield in_columns(tensor, column, offset), regs[e]
+def elements(emit: Lowering, window: GlobalTile, tile: rt) -> Iterator[tuple[Reg, Reg]]:
+    """(byte offset in the window, out of range beyond the tensor's columns; register) of each of a lane's elements.
+
+    The offset's register is the caller's for one step: each column is compared once for all the rows it has.
+    """
+    shape, grid = tile.shape, tile.grid
+    by_row = tile.layout == "row"
+    with ExitStack() as stack:
+        rows: dict[Int, Reg] = {}
+        for j, e in product(range(grid[1]), range(shape.elements if by_row else 1)):
+            column = window.col * tile.cols + j * shape.cols + shape.element(tile.layout, LANE, e)[1]
+            with emit.computed(in_columns(window.tensor, column)) as along:
+                for i, inner in product(range(grid[0]), [e] if by_row else range(shape.elements)):
+                    down = (shape.element(tile.layout, LANE, inner)[0] + i * shape.rows) * window.tensor.stride
+                    if by_row and down not in rows:
+                        rows[down] = stack.enter_context(emit.computed(down))
+                    with emit.temporary("v") as offset:
+                        if by_row:
+                            emit.ins("v_add_u32", offset, rows[down], along)
+                        else:
+                            lane_code(emit, down, offset)
+                            emit.ins("v_add_u32", offset, offset, along)
+                        yield offset, tile.base(i, j)[inner]

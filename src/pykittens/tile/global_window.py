@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 # Raw buffer, 32-bit data format: bounds are checked in bytes (hazards.md section 5 of the facts; manual).
 DESCRIPTOR_WORD3 = 0x00020000
-OUT_OF_RANGE = -1
-"""A per-lane offset that no window reaches: loads give 0, stores are dropped."""
+OUT_OF_RANGE = -(1 << 31)
+"""A per-lane offset that no window reaches, also with a row's offset on top: loads give 0, stores are dropped."""
 
 
 def descriptor(emit: Lowering, tile: GlobalTile, rows: int, column_bytes: Int) -> Reg:
@@ -72,6 +72,6 @@ def scope_of(value: Int) -> int:
     return value.scope if isinstance(value, Expr) else 0
 
 
-def in_columns(tensor: gl, column: Int, offset: Int) -> Int:
-    """``offset`` where the column exists, else an offset out of every range."""
-    return select(below(column, tensor.cols), offset, OUT_OF_RANGE)
+def in_columns(tensor: gl, column: Int) -> Int:
+    """The column's offset in bytes where it exists, else one that is out of range."""
+    return select(below(column, tensor.cols), column * tensor.dtype.bytes, OUT_OF_RANGE)

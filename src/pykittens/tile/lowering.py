@@ -15,7 +15,7 @@ from pykittens.asm.program import BarriersApart, Item, Program, WaitFor
 from pykittens.errors import BuildError
 from pykittens.isa.registers import Reg
 
-from .expression import Expr, Int
+from .expression import Expr, Int, leaf
 from .expression_code import Parts, lane_code, uniform_code, uniform_compare
 from .register_pool import RegisterPool
 from .trace import Block, Loop, Node, OpCall, When
@@ -211,12 +211,31 @@ class Lowering:
                 self._pool(reg.file).give(reg)
 
     def _loop(self, node: Loop) -> None:
-        count = self.uniform(node.count)
+        with self._looping(node.counter, node.count) as entered:
+            if entered:
+                self.run(node.body)
+
+    def repeat(self, times: int, body: Callable[[Int], None]) -> None:
+        """What ``body`` emits runs ``times`` times on the GPU; it is given the number of the turn."""
+        if times < 2:
+            for turn in range(times):
+                body(turn)
+            return
+        depth = self._scopes[-1].depth + 1
+        counter = leaf("turn", depth, scope=depth, bound=times - 1)
+        with self._looping(counter, times):
+            body(counter)
+
+    @contextmanager
+    def _looping(self, counted: Expr, times: Int) -> Iterator[bool]:
+        """A loop around what is emitted inside; nothing is, and False given, if it is known never to run."""
+        count = self.uniform(times)
         if isinstance(count, int) and count <= 0:
+            yield False
             return
         head, end = self.program.new_label("loop"), self.program.new_label("end")
         with self.temporary("s") as counter:
-            self.inputs[node.counter] = counter
+            self.inputs[counted] = counter
             # The guard belongs to the inner scope, so that whatever the body wants computed outside stands before it.
             with self._scope(self._scopes[-1].depth + 1):
                 self.ins("s_mov_b32", counter, 0)
@@ -224,12 +243,12 @@ class Lowering:
                     self.ins("s_cmp_gt_i32", count, 0)
                     self.ins("s_cbranch_scc0", end)
                 self.program.label(head)
-                self.run(node.body)
+                yield True
                 self.ins("s_add_u32", counter, counter, 1)
                 self.ins("s_cmp_lt_i32", counter, count)
                 self.ins("s_cbranch_scc1", head)
                 self.program.label(end)
-            del self.inputs[node.counter]
+            del self.inputs[counted]
 
     def _when(self, node: When) -> None:
         end = self.program.new_label("skip")

@@ -4,6 +4,7 @@ tensor is 0.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pykittens.asm.program import user_line
@@ -11,7 +12,6 @@ from pykittens.errors import BuildError
 from pykittens.isa.registers import Reg
 
 from ..dtypes import DType, bf16, f16, f32
-from ..expression import Int
 from ..global_elements import elements, in_pieces, pieces
 from ..global_tensor import GlobalTile
 from ..global_window import descriptor
@@ -52,16 +52,16 @@ class GlobalToRegister(Op):
         dtype = source.tensor.dtype
         base = descriptor(emit, source, tile.rows if isinstance(tile, rt) else 1, 0)
         if isinstance(tile, rv):
-            _one_by_one(emit, dtype, base, _vector_elements(tile, source))
+            _one_by_one(emit, dtype, base, _vector_elements(emit, tile, source))
             return
         whole = in_pieces(source, tile)
         if isinstance(whole, int):
-            _one_by_one(emit, dtype, base, list(elements(source, tile)))
+            _one_by_one(emit, dtype, base, elements(emit, source, tile))
             return
         with emit.either(whole) as otherwise:
             _in_pieces(emit, tile, source, base)
             otherwise()
-            _one_by_one(emit, dtype, base, list(elements(source, tile)))
+            _one_by_one(emit, dtype, base, elements(emit, source, tile))
 
     def reference(self, run: Reference, tile: rt | rv, source: GlobalTile) -> None:
         registers = run.registers(tile)
@@ -74,9 +74,8 @@ class GlobalToRegister(Op):
             registers[wave, : window.shape[0], : window.shape[1]] = window
 
 
-def _vector_elements(vector: rv, source: GlobalTile) -> list[tuple[Int, Reg]]:
+def _vector_elements(emit: Lowering, vector: rv, source: GlobalTile) -> Iterator[tuple[Reg, Reg]]:
     """(byte offset, register) of each value that a lane holds; the descriptor's range ends with the vector."""
-    found: list[tuple[Int, Reg]] = []
     shape, size = vector.shape, source.tensor.dtype.bytes
     rows = vector.axis == "rows"
     for block in range(vector.grid[0] if rows else vector.grid[1]):
@@ -84,8 +83,8 @@ def _vector_elements(vector: rv, source: GlobalTile) -> list[tuple[Int, Reg]]:
             row, col = shape.element(vector.layout, LANE, e)
             inside = row + block * shape.rows if rows else col + block * shape.cols
             index = source.col * vector.length + inside
-            found.append((index * size, vector.element(block, block, e)))
-    return found
+            with emit.computed(index * size) as offset:
+                yield offset, vector.element(block, block, e)
 
 
 def _in_pieces(emit: Lowering, tile: rt, source: GlobalTile, base: Reg) -> None:
@@ -121,13 +120,13 @@ def _halves(emit: Lowering, dtype: DType, low: Reg, high: Reg, both: Reg) -> Non
         _widen(emit, dtype, high)
 
 
-def _one_by_one(emit: Lowering, dtype: DType, base: Reg, places: list[tuple[Int, Reg]]) -> None:
-    """Each element by itself."""
+def _one_by_one(emit: Lowering, dtype: DType, base: Reg, places: Iterator[tuple[Reg, Reg]]) -> None:
+    """Each element by itself; all are on their way before the first is waited for."""
+    name, loaded = "buffer_load_dword" if dtype.bytes == 4 else "buffer_load_ushort", []
     for offset, reg in places:
-        with emit.computed(offset) as address:
-            name = "buffer_load_dword" if dtype.bytes == 4 else "buffer_load_ushort"
-            emit.ins(name, reg, address, base, 0, offen=True)
-    for _, reg in places:
+        emit.ins(name, reg, offset, base, 0, offen=True)
+        loaded.append(reg)
+    for reg in loaded:
         _widen(emit, dtype, reg)
 
 

@@ -14,7 +14,7 @@ from pykittens.asm.program import user_line
 from pykittens.errors import BuildError
 from pykittens.isa.registers import Reg, m0
 
-from ..expression import Int, below, constant_part
+from ..expression import Int, below, constant_part, leaf
 from ..global_tensor import GlobalTile
 from ..global_window import descriptor, in_columns
 from ..op import Op, Touches
@@ -66,72 +66,74 @@ class GlobalToShared(Op):
         return Touches(writes=[tile])
 
     def lower(self, emit: Lowering, tile: st, source: GlobalTile, edges: str = "zero") -> None:
-        size = tile.dtype.bytes
-        column = source.col * (tile.cols * size)
+        column = source.col * (tile.cols * tile.dtype.bytes)
         # "inside" may move along the row by the scalar offset, which no range check sees: nothing lies beyond.
         base = descriptor(emit, source, tile.rows, column if edges == "any" else 0)
         scalar = emit.uniform(column) if edges == "inside" else 0
         if isinstance(scalar, int) and not -16 <= scalar <= 64:
             scalar = emit.uniform_register(scalar)
-        direct = LANE_BYTES in arch_of(emit.arch).load_to_lds_bytes and edges != "zero"
         step = emit.waves * WAVE_BYTES
-        for start in range(0, tile.bytes, step):
-            place = WAVE * WAVE_BYTES + start
-            row, col = _source_element(tile, place + LANE * LANE_BYTES)
-            left = tile.bytes - start
-            if left >= step:
-                self._piece(emit, tile, source, base, scalar, place, row, col, edges, direct)
-                continue
+        whole, left = divmod(tile.bytes, step)
+        if edges == "zero":
+            # One piece after the other: this path is long and taken once, at a ragged edge.
+            emit.repeat(whole, lambda turn: self._by_element(emit, tile, source, base, WAVE * WAVE_BYTES + turn * step))
+        else:
+            for turn in range(whole):
+                self._piece(emit, tile, source, base, scalar, WAVE * WAVE_BYTES + turn * step)
+        if left:
             # Fewer pieces than waves are left: the other waves skip them.
-            end = emit.program.new_label("skip")
+            end, place = emit.program.new_label("skip"), WAVE * WAVE_BYTES + whole * step
             with emit.inner():
                 emit.branch_unless(below(WAVE, left // WAVE_BYTES), end)  # type: ignore[arg-type]
-                self._piece(emit, tile, source, base, scalar, place, row, col, edges, direct)
+                if edges == "zero":
+                    self._by_element(emit, tile, source, base, place)
+                else:
+                    self._piece(emit, tile, source, base, scalar, place)
                 emit.program.label(end)
 
     def _piece(
-        self, emit: Lowering, tile: st, source: GlobalTile, base: Reg, scalar: Reg | int, place: Int,
-        row: Int, col: Int, edges: str, direct: bool,
+        self, emit: Lowering, tile: st, source: GlobalTile, base: Reg, scalar: Reg | int, place: Int
     ) -> None:  # fmt: skip
-        """16 bytes per lane: to LDS address ``tile.offset + place + 16 * lane`` from element (row, col)."""
+        """16 bytes per lane, which lie together in global memory, to LDS address tile.offset + place + 16 * lane."""
+        row, col = _source_element(tile, place + LANE * LANE_BYTES)
         offset = row * source.tensor.stride + col * tile.dtype.bytes
-        if direct:
-            emit.ins("s_add_u32", m0, emit.uniform(WAVE * WAVE_BYTES), constant_part(place) + tile.offset)
-            emit.ins(
-                "buffer_load_dwordx4",
-                None,
-                emit.lane(offset),
-                base,
-                scalar,
-                offen=True,
-                lds=True,
-                lds_writes=(tile.name,),
-            )
-            return
         place = constant_part(place) + tile.offset
-        # The instruction's offset has 16 bits; what lies beyond goes into the address.
-        address = emit.lane(WAVE * WAVE_BYTES + LANE * LANE_BYTES + place // DS_OFFSET_LIMIT * DS_OFFSET_LIMIT)
+        if LANE_BYTES in arch_of(emit.arch).load_to_lds_bytes:
+            address = emit.lane(offset)
+            emit.ins("s_add_u32", m0, emit.uniform(WAVE * WAVE_BYTES), place)
+            emit.ins(
+                "buffer_load_dwordx4", None, address, base, scalar, offen=True, lds=True, lds_writes=(tile.name,)
+            )  # fmt: skip
+            return
         with emit.temporary("v", 4) as data:
-            if edges == "zero":
-                self._elements(emit, tile, source, base, row, col, data)
-            else:
-                emit.ins("buffer_load_dwordx4", data, emit.lane(offset), base, scalar, offen=True)
+            emit.ins("buffer_load_dwordx4", data, emit.lane(offset), base, scalar, offen=True)
+            # The instruction's offset has 16 bits; what lies beyond goes into the address.
+            address = emit.lane(WAVE * WAVE_BYTES + LANE * LANE_BYTES + place // DS_OFFSET_LIMIT * DS_OFFSET_LIMIT)
             emit.ins("ds_write_b128", address, data, offset=place % DS_OFFSET_LIMIT, lds_writes=(tile.name,))
 
-    def _elements(self, emit: Lowering, tile: st, source: GlobalTile, base: Reg, row: Int, col: Int, data: Reg) -> None:
-        """Load each element by itself, so that columns beyond the tensor become 0 and nothing need be aligned."""
-        size = tile.dtype.bytes
-        first = source.col * tile.cols
+    def _by_element(self, emit: Lowering, tile: st, source: GlobalTile, base: Reg, place: Int) -> None:
+        """The same bytes element by element, so that columns beyond the tensor become 0 and nothing need be aligned."""
+        row, col = _source_element(tile, place + LANE * LANE_BYTES)
+        tensor, size = source.tensor, tile.dtype.bytes
         names = _ELEMENT_LOADS[size]
-        with emit.temporary("v") as odd:
+        with (
+            emit.temporary("v", 4) as data,
+            emit.temporary("v") as odd,
+            emit.computed(row * tensor.stride) as down,
+            emit.computed(source.col * tile.cols + col) as column,
+        ):
+            first = leaf("column", tile.name, uniform=False)
+            emit.inputs[first] = column
             for i in range(LANE_BYTES // size):
-                column, part = first + col + i, i % len(names)
-                offset = in_columns(source.tensor, column, row * source.tensor.stride + column * size)
-                word = data[i * size // 4]
-                with emit.computed(offset) as address:
+                part, word = i % len(names), data[i * size // 4]
+                with emit.computed(in_columns(tensor, first + i)) as address:
+                    emit.ins("v_add_u32", address, address, down)
                     emit.ins(names[part], odd if size == 1 and part % 2 else word, address, base, 0, offen=True)
                 if size == 1 and part == 3:
                     emit.ins("v_lshl_or_b32", word, odd, 8, word)
+            del emit.inputs[first]
+            with emit.computed(place + LANE * LANE_BYTES + tile.offset) as address:
+                emit.ins("ds_write_b128", address, data, lds_writes=(tile.name,))
 
     def reference(self, run: Reference, tile: st, source: GlobalTile, edges: str = "zero") -> None:
         window = run.global_window(source, tile.rows, tile.cols, 0)

@@ -74,17 +74,12 @@ def _pieces(emit: Lowering, target: GlobalTile, tile: rt, base: Reg) -> None:
 def _elements(emit: Lowering, target: GlobalTile, tile: rt, base: Reg) -> None:
     """Each element by itself, those beyond the tensor's columns out of range."""
     dtype = target.tensor.dtype
-    every = list(elements(target, tile))
-    for first, second in zip(every[::2], every[1::2], strict=True):
-        with emit.temporary("v", 2) as data:
-            _convert(emit, dtype.name, data if dtype.bytes == 4 else data[0], [first[1], second[1]])
-            for half, (offset, _) in enumerate((first, second)):
-                with emit.computed(offset) as address:
-                    source = data[half] if dtype.bytes == 4 else data[0]
-                    name = "buffer_store_dword"
-                    if dtype.bytes == 2:
-                        name = "buffer_store_short_d16_hi" if half else "buffer_store_short"
-                    emit.ins(name, source, address, base, 0, offen=True)
+    name = "buffer_store_dword" if dtype.bytes == 4 else "buffer_store_short"
+    for offset, reg in elements(emit, target, tile):
+        with emit.vector_copies([reg]) as (value,), emit.temporary("v") as rounded:
+            if dtype.bytes == 2:
+                pack_pair(emit, dtype.name, rounded, value, value)
+            emit.ins(name, rounded if dtype.bytes == 2 else value, offset, base, 0, offen=True)
 
 
 def _convert(emit: Lowering, dtype: str, out: Reg, values: list[Reg]) -> None:
