@@ -163,7 +163,7 @@ def test_an_output_that_is_an_input_too() -> None:
 @pytest.mark.parametrize("count", [0, 2, 4])
 def test_wrong_number_of_tensors(count: int) -> None:
     given = (*tensors().values(), np.zeros((1, 1), np.float32))[:count]
-    with pytest.raises(InputError, match=rf"gemm takes 3 tensors \(A, B, C\), got {count}"):
+    with pytest.raises(InputError, match=rf"gemm takes 3 arguments \(A, B, C\), got {count}"):
         exe()(*given)
 
 
