@@ -123,3 +123,15 @@ def test_accumulation_registers_are_loaded_too() -> None:
 def test_old_values_of_atomics_arrive_like_loads() -> None:
     atomic = "  global_atomic_add v1, v0, v0, s[0:1]{}\n"
     assert codes(atomic.format(" sc0") + READ) == ["wait-raw"]
+
+
+def test_accesses_that_vskip_may_skip_prove_nothing_of_others() -> None:
+    code = (
+        LOAD
+        + "  s_setvskip {}, 0\n  global_load_dword v3, v0, s[0:1]\n  s_setvskip 0, 0\n  s_waitcnt vmcnt(1)\n"
+        + READ
+    )
+    assert codes(code.format("s2")) == ["wait-raw"]
+    assert codes(code.format(1)) == ["wait-raw"]
+    assert codes(code.format(2)) == []
+    assert codes(code.format("s2").replace("vmcnt(1)", "vmcnt(0)")) == []

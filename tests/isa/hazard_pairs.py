@@ -202,6 +202,6 @@ ROW_PAIRS: dict[str, tuple[Emit, Emit]] = {
         lambda p: p.v_cvt_scalef32_pk_fp4_f32(v[0], v[1], v[2], v[3], op_sel=(0, 0, 1, 0)),
     ),
     "store-load": (_STORE, lambda p: p.ds_read_b32(v[1], v[20])),
-    "vskip": (lambda p: p.s_setvskip(s[0], 1), _VALU),
+    "vskip": (lambda p: p.s_setvskip(s[0], 1), lambda p: p.s_getreg_b32(s[1], 1 | 31 << 11)),
 }  # fmt: skip
 """A pair for each row that no probe meets."""

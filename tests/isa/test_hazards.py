@@ -211,6 +211,7 @@ def test_setreg_of_mode_sets_vskip_only_with_its_bit() -> None:
     valu: Emit = lambda p: p.v_mov_b32(v[0], 0)  # noqa: E731
     assert _states(lambda p: p.s_setreg_b32(1 | 28 << 6, s[0]), valu, "gfx950") == 2
     assert _states(lambda p: p.s_setreg_b32(1 | 4 << 6 | 3 << 11, s[0]), valu, "gfx950") == 0
+    assert _states(lambda p: p.s_setvskip(s[0], 1), valu, "gfx950") == 0
 
 
 def test_nops_of_the_vector_alu_count_once() -> None:

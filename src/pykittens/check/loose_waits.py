@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pykittens.asm.control_flow import forward
 from pykittens.asm.pending import CAPS, Pending
 from pykittens.check.findings import Finding
-from pykittens.check.waits import WaitModel, drop_saturated
+from pykittens.check.waits import WaitModel
 from pykittens.isa.define import Unit
 from pykittens.isa.effects import loads_to_lds
 from pykittens.isa.instruction import Instruction
@@ -150,8 +150,9 @@ class _Loosest:
 
     def _issue(self, n: int, state: _State) -> None:
         counters = self.model.counters[n]
-        state.pending.issue(n, counters, True)
-        drop_saturated(state.pending, counters)
+        self.model.issue(state.pending, n, True)
+        if n in self.model.skipped:
+            return
         for key, (at_wait, now, registers) in list(state.followed.items()):
             name = key[0][1]
             if counters.get(name) and now >= 0:

@@ -64,7 +64,7 @@ class StaticJudge:
         return check_waits(WaitModel(code)) if kind.endswith("wait") else []
 
 
-def _key(finding: Finding) -> tuple[str, str, str, str]:
+def _key(finding: Finding) -> tuple[str, ...]:
     """A finding but for its addresses and numbers, which a change nearby may shift."""
     places = [p.instruction if p else "" for p in (finding.place, finding.producer)]
-    return finding.code, *places, finding.severity
+    return (finding.code, *places, finding.severity)

@@ -16,6 +16,8 @@ from pykittens.asm.pending import CAPS, Pending, accesses
 from pykittens.check.code import KernelCode
 from pykittens.check.findings import Finding
 from pykittens.check.register_names import names_of
+from pykittens.isa.instruction import Instruction
+from pykittens.isa.registers import Const
 
 
 class WaitModel:
@@ -25,6 +27,7 @@ class WaitModel:
         self.code, self.read, self.written = code, code.reads, code.writes
         self.counters = [accesses(instruction) for instruction in code.instructions]
         self.waits = [instruction.definition.has("waitcnt") for instruction in code.instructions]
+        self.skipped = _may_be_skipped(code)
         self._events = [
             [n for n in range(block.start, block.stop) if self.counters[n] or self.waits[n]] for block in code.graph
         ]
@@ -46,10 +49,25 @@ class WaitModel:
         counters = self.counters[n]
         if counters:
             written = self.written[n]
-            pending.issue(n, counters, bool(written))
-            drop_saturated(pending, counters)
+            self.issue(pending, n, bool(written))
             if written:
                 self._supersede(pending, n, written)
+
+    def issue(self, pending: Pending, n: int, tracked: bool) -> None:
+        """The access of instruction ``n`` starts. One that vskip may skip is no proof that others are older."""
+        counters = self.counters[n]
+        if n in self.skipped:
+            alone = Pending()
+            alone.issue(n, counters, tracked)
+            for name, items in alone.counts.items():
+                pending.counts[name].update(items)
+            return
+        pending.issue(n, counters, tracked)
+        for name in counters:
+            items, cap = pending.counts[name], CAPS[name]
+            # A full counter proves that these are complete.
+            for item in [i for i, count in items.items() if count >= cap]:
+                del items[item]
 
     def _supersede(self, pending: Pending, n: int, written: int) -> None:
         """Earlier loads into the same registers arrive before this one, so that who waits for it waits for them."""
@@ -81,12 +99,34 @@ class WaitModel:
                 yield item, "wait-waw"
 
 
-def drop_saturated(pending: Pending, names: dict[str, bool]) -> None:
-    """Forget the accesses that a full counter proves complete."""
-    for name in names:
-        items, cap = pending.counts[name], CAPS[name]
-        for item in [i for i, count in items.items() if count >= cap]:
-            del items[item]
+def _may_be_skipped(code: KernelCode) -> set[int]:
+    """Memory accesses that are executed while ``s_setvskip`` may have vector instructions skipped."""
+    switches = {n: _may_skip(i) for n, i in enumerate(code.instructions) if i.definition.has("vskip")}
+    if not switches:
+        return set()
+
+    def through(block: int, skips: bool) -> bool:
+        for n in range(code.graph[block].start, code.graph[block].stop):
+            skips = switches.get(n, skips)
+        return skips
+
+    found: set[int] = set()
+    entries = forward(code.graph, False, through, bool.__or__)
+    for block, entry in zip(code.graph, entries, strict=True):
+        skips = bool(entry)
+        for n in range(block.start, block.stop):
+            skips = switches.get(n, skips)
+            if skips and code.instructions[n].definition.access is not None:
+                found.add(n)
+    return found
+
+
+def _may_skip(instruction: Instruction) -> bool:
+    """Whether an ``s_setvskip`` may turn skipping on: it copies one bit of its first source."""
+    mask, bit = instruction.srcs
+    if isinstance(mask, Const) and isinstance(bit, Const):
+        return bool(mask.bits >> (bit.bits & 31) & 1)
+    return True
 
 
 def check_waits(model: WaitModel) -> list[Finding]:

@@ -23,6 +23,7 @@ _FIRST_HWREG = FIRST_FREE_BIT + 1
 PSEUDO_BITS = ((1 << 65) - 1) << FIRST_FREE_BIT
 """ANY and the hardware registers."""
 _MODE_HWREG, _VSKIP_BIT = 1, 28
+_MODE_BIT = 1 << (_FIRST_HWREG + _MODE_HWREG)
 
 
 class Facts:
@@ -323,15 +324,18 @@ def hwreg(f: Facts) -> int:
 
 
 def vskip_set(f: Facts) -> int:
+    """ANY where vector instructions have to wait; ``s_setvskip`` concerns only who reads MODE (manual)."""
     if f.definition.has("vskip"):
-        return ANY
+        return _MODE_BIT
     field = _simm16(f)
     low, width = field >> 6 & 31, (field >> 11) + 1
     return ANY if field & 63 == _MODE_HWREG and low <= _VSKIP_BIT < low + width else 0
 
 
 def vskip_seen(f: Facts) -> int:
-    return 0 if f.definition.has("hwreg_read") and _simm16(f) & 63 != _MODE_HWREG else ANY
+    if not f.definition.has("hwreg_read"):
+        return ANY
+    return _MODE_BIT if _simm16(f) & 63 == _MODE_HWREG else 0
 
 
 def _simm16(f: Facts) -> int:
