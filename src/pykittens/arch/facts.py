@@ -143,6 +143,7 @@ class Issue(Facts):
     vmem_x1_clk: int  # vector L1 time of one coalesced load of 4 bytes a lane, each wave's own
     vmem_x2_clk: int  # 8 bytes a lane
     vmem_x4_clk: int  # 16 bytes a lane
+    vmem_row_bytes: int  # a shorter run of addresses takes the vector L1 as long as one of so many bytes
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

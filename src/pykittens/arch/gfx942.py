@@ -82,6 +82,7 @@ ISSUE = Issue(
     vmem_x1_clk=fact(4, "measured", f"{GLUON}: 64 bytes a clk"),
     vmem_x2_clk=fact(16, "measured", f"{GLUON}: no faster than 16 bytes a lane"),
     vmem_x4_clk=fact(16, "measured", f"{GLUON}: 64 bytes a clk"),
+    vmem_row_bytes=fact(128, "measured", f"{GLUON}: rows of 64 bytes take about twice as long"),
 )
 
 LATENCY = Latency(

@@ -212,8 +212,8 @@ def _vector_costs(found: np.ndarray[Any, Any], accesses: list[Accesses], where: 
     touched = []
     for each, mine in zip(accesses, where, strict=True):
         lines = touched_lines(each)
-        count = (lines >= 0).sum(axis=1)
-        found["l1_clk"][mine] = _l1_clk(each, count, arch)
+        rows = (touched_lines(each, arch.issue.vmem_row_bytes) >= 0).sum(axis=1)
+        found["l1_clk"][mine] = _l1_clk(each, rows, arch)
         order = np.broadcast_to((each.step << 10 | each.wave)[:, None], lines.shape)
         there = lines >= 0
         which = np.broadcast_to(mine[:, None], lines.shape)[there]
@@ -235,11 +235,11 @@ def _vector_costs(found: np.ndarray[Any, Any], accesses: list[Accesses], where: 
     found["passes"] += np.bincount(which[first_store], minlength=len(found)).astype(np.uint16)
 
 
-def _l1_clk(each: Accesses, lines: Array, arch: Arch) -> Array:
+def _l1_clk(each: Accesses, rows: Array, arch: Arch) -> Array:
     issue = arch.issue
     whole = {1: issue.vmem_x1_clk, 2: issue.vmem_x2_clk}.get(max(1, each.nbytes // 4), issue.vmem_x4_clk)
     share = -(-whole * each.active.sum(axis=1) // LANES)
-    clk: Array = np.maximum(share, lines * (LINE // arch.memory.l1_to_cu_bytes_per_clk))
+    clk: Array = np.maximum(share, rows * (issue.vmem_row_bytes // arch.memory.l1_to_cu_bytes_per_clk))
     return np.maximum(clk, 1)
 
 

@@ -24,7 +24,7 @@ _USED = {
         "latency.lds_read_b32_clk", "latency.lds_read_b64_clk", "latency.lds_read_b128_clk", "latency.lds_permute_clk",
     ),
     Kind.LOAD: (
-        "issue.vmem_x1_clk", "issue.vmem_x2_clk", "issue.vmem_x4_clk", "memory.l1_in_flight_bytes",
+        "issue.vmem_x1_clk", "issue.vmem_x2_clk", "issue.vmem_x4_clk", "issue.vmem_row_bytes", "memory.l1_in_flight_bytes",
         "memory.vmem_queue_entries", "memory.l2_achieved_gbps", "memory.mall_achieved_gbps", "memory.l2_bytes",
         "memory.mall_bytes", "memory.bandwidth_fraction_per_cu", "latency.l1_hit_clk", "latency.l2_hit_ns",
         "latency.mall_hit_ns", "latency.hbm_ns",

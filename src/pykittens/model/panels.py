@@ -81,15 +81,25 @@ def _records(survey: Survey, mine: Array) -> dict[str, Any]:
 
 
 def _sizes(trace: WorkgroupTrace, costs: Costs) -> dict[tuple[int, int], tuple[float, float]]:
-    """(op, wave) to (different bytes, bytes asked of the L2) of the traced workgroup's loads."""
-    found: dict[tuple[int, int], tuple[float, float]] = {}
+    """(op, wave) to (different bytes, bytes asked of the L2) of the traced workgroup's loads.
+
+    A line that several of them touch belongs to the first.
+    """
+    keys: list[tuple[int, int]] = []
+    requested: list[float] = []
+    lines, owners = [], []
     for each in costs.accesses:
         if each.stores:
             continue
-        lines = touched_lines(each)
-        for wave in map(int, np.unique(each.wave)):
+        touched = touched_lines(each)
+        for wave in range(len(trace.waves)):
             mine = each.wave == wave
-            found[each.op, wave] = (
-                float(LINE * len(np.unique(lines[mine][lines[mine] >= 0]))), float(LINE * each.lines[mine].sum())
-            )  # fmt: skip
-    return found
+            lines.append(np.unique(touched[mine][touched[mine] >= 0]))
+            owners.append(np.full(len(lines[-1]), len(keys)))
+            keys.append((each.op, wave))
+            requested.append(float(LINE * each.lines[mine].sum()))
+    if not keys:
+        return {}
+    _, first = np.unique(np.concatenate(lines), return_index=True)
+    own = np.bincount(np.concatenate(owners)[first], minlength=len(keys))
+    return {key: (float(LINE * n), asked) for key, n, asked in zip(keys, own, requested, strict=True)}
