@@ -99,12 +99,10 @@ class Cases:
             return
         # Wide operands are conversions of 32 numbers at once: one form of them is much code.
         wide = any(o.dwords > 4 for o in self.operands)
-        for encoding, count in (("e32", 2), ("e64", 4), ("", 1 if wide else 4), ("sdwa", 4), ("dpp", 4)):
+        for encoding, count in (("e32", 2), ("e64", 3), ("", 1 if wide else 4), ("sdwa", 3), ("dpp", 3)):
             if self.has(encoding):
                 for i in range(count):
-                    mode = (
-                        MODES[i % len(MODES)] if encoding in ("e64", "") else MODES[int(self.rng.integers(2)) * i % 4]
-                    )
+                    mode = MODES[i] if encoding == "" else self._pick(*MODES) if i else Mode()
                     yield self._instruction(encoding, self._modifiers(encoding), i > 0), mode
 
     def has(self, encoding: str) -> bool:
@@ -178,12 +176,10 @@ class Cases:
         if self.d.has(f"literal{source}") or (self.d.has("literal") and slot == len(self.operands) - 1):
             return self._literal()
         if not varied or o.dwords > 2 or (encoding in ("sdwa", "dpp") and (source or self._bit())):
-            return Reg("a", _first(slot), o.dwords) if vector and self.d.has("accumulation") else register
+            return register
         if not vector:
             return self._pick(register, self._constant(o), self._constant(o), Special(253), Reg("s", 106, o.dwords))
-        if encoding == "e32" and source:
-            return register
-        if encoding in ("sdwa", "dpp"):
+        if (encoding == "e32" and source) or encoding in ("sdwa", "dpp"):
             return register
         scalar = Reg("s", _first(slot) % 96, o.dwords)
         return self._pick(register, scalar, self._constant(o), Special(253) if o.dwords == 1 else scalar, register)
@@ -236,4 +232,4 @@ class Cases:
         if given.file == "s":
             wave.sgpr[given.index + dword] = words[0]
         else:
-            wave.vgpr[given.index + (ACCUM_OFFSET if given.file == "a" else 0) + dword] = words
+            wave.vgpr[given.index + dword] = words
