@@ -6,8 +6,8 @@ ends and a finding says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -16,6 +16,7 @@ from pykittens.asm.control_flow import Block, falls_through, jumps
 from pykittens.asm.phases import Phases
 from pykittens.asm.source_lines import SourceLines
 from pykittens.check.findings import Finding, Place
+from pykittens.check.register_names import names_of
 from pykittens.check.scalar_constants import ScalarConstants
 from pykittens.isa import Instruction, Label, Reg, decode_one, text
 from pykittens.isa.effects import mask_of, reads, writes
@@ -26,7 +27,7 @@ class KernelCode:
     """Instructions that are reached, in the order of the code from the entry on, and their blocks.
 
     Block 0 is empty and leads to the entry, and to the entry for chips that have preloaded arguments where there is
-    one. findings: what was wrong on the way.
+    one. findings: what was wrong on the way. tiles: register tiles by name, where they are known.
     """
 
     arch: str
@@ -35,6 +36,7 @@ class KernelCode:
     graph: list[Block]
     findings: list[Finding]
     places: Places
+    tiles: Sequence[NamedRegisters] = ()
 
     @property
     def accum_offset(self) -> int:
@@ -62,9 +64,19 @@ class KernelCode:
             masks.append(mask)
         return masks
 
+    def names(self, bits: int) -> str:
+        """The registers of a set for people, with the tiles that lie there at some time."""
+        registers = names_of(bits, self.accum_offset)
+        tiles = [name for name, regs in self.tiles if mask_of(regs, self.accum_offset) & bits]
+        return f"{registers} (of {' or '.join(dict.fromkeys(tiles))})" if tiles else registers
+
     def place(self, n: int) -> Place:
         """Where instruction ``n`` is."""
         return self.places.of(self.instructions[n])
+
+
+NamedRegisters = tuple[str, Sequence[Reg]]
+"""A tile's name and its registers."""
 
 
 class Places:
@@ -86,9 +98,9 @@ class Places:
         return Place(instruction.pc, text(instruction), str(line) if line else None, self._phases.at(instruction.pc))
 
 
-def follow(code_object: CodeObject, kernel: Kernel, places: Places) -> KernelCode:
+def follow(code_object: CodeObject, kernel: Kernel, places: Places, tiles: Sequence[NamedRegisters] = ()) -> KernelCode:
     """Decode a kernel along all its paths."""
-    return _Walk(code_object, kernel, places).result()
+    return replace(_Walk(code_object, kernel, places).result(), tiles=tiles)
 
 
 class _Walk:

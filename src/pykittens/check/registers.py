@@ -9,7 +9,6 @@ from pykittens.arch import get
 from pykittens.asm.control_flow import forward
 from pykittens.check.code import KernelCode
 from pykittens.check.findings import Finding
-from pykittens.check.register_names import names_of
 from pykittens.isa.effects import FIRST_FREE_BIT, FLAT_SCRATCH, MODE, PC, keeps_part, mask_of, reads
 from pykittens.isa.hazard_classes import selects_lane
 from pykittens.isa.instruction import Instruction
@@ -42,7 +41,7 @@ def check_undefined(code: KernelCode) -> list[Finding]:
         undefined = (entry or 0) & ~said
         for n in range(block.start, block.stop):
             if sources[n] & undefined:
-                registers = names_of(sources[n] & undefined, code.accum_offset)
+                registers = code.names(sources[n] & undefined)
                 why = f"{registers} is read, and 0 of the instructions on the way from the entry write it"
                 fix = "write it first, or let the kernel descriptor ask for it"
                 found.append(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from typing import Protocol
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
 
 from pykittens.asm.code_object import CodeObject, read
-from pykittens.check.code import KernelCode, Places, follow
+from pykittens.check.code import KernelCode, NamedRegisters, Places, follow
 from pykittens.check.findings import Finding, Report
 from pykittens.check.hazards import check_hazards
 from pykittens.check.loose_waits import loose_waits
@@ -15,14 +15,15 @@ from pykittens.check.registers import check_allocation, check_undefined
 from pykittens.check.waits import WaitModel, check_waits
 
 
-class HasCodeObject(Protocol):
-    """A compiled kernel (`pykittens.Executable`)."""
+class Compiled(Protocol):
+    """A compiled kernel (`pykittens.Executable`); ``registers`` is its register map (`tile.allocate.RegisterMap`)."""
 
     name: str
     code_object: bytes
+    registers: Any
 
 
-Source = bytes | str | os.PathLike[str] | HasCodeObject | CodeObject
+Source = bytes | str | os.PathLike[str] | Compiled | CodeObject
 
 
 def check(source: Source, kernel: str | None = None, arch: str | None = None) -> Report:
@@ -34,11 +35,11 @@ def check(source: Source, kernel: str | None = None, arch: str | None = None) ->
     """
     code_object, name = _code_object(source, arch)
     kernels = [code_object.kernel(kernel)] if kernel is not None else list(code_object.kernels.values())
-    places = Places(code_object)
+    places, tiles = Places(code_object), _tiles(source)
     findings: list[Finding] = []
     instructions = 0
     for each in kernels:
-        code = follow(code_object, each, places)
+        code = follow(code_object, each, places, tiles)
         instructions += len(code.instructions)
         findings += check_kernel(code)
     return Report.of(code_object.arch, name, [k.name for k in kernels], findings, instructions)
@@ -51,6 +52,13 @@ def check_kernel(code: KernelCode) -> Iterable[Finding]:
         *code.findings, *check_waits(model), *loose_waits(model), *check_hazards(code), *check_undefined(code),
         *check_allocation(code),
     ]  # fmt: skip
+
+
+def _tiles(source: Source) -> Sequence[NamedRegisters]:
+    """The register tiles of a kernel of ours."""
+    if isinstance(source, (CodeObject, bytes, bytearray, memoryview, str, os.PathLike)):
+        return ()
+    return [(life.tile.name, life.tile.regs or ()) for life in source.registers.lives]
 
 
 def _code_object(source: Source, arch: str | None) -> tuple[CodeObject, str]:

@@ -15,7 +15,6 @@ from pykittens.asm.control_flow import forward
 from pykittens.asm.pending import CAPS, Pending, accesses
 from pykittens.check.code import KernelCode
 from pykittens.check.findings import Finding
-from pykittens.check.register_names import names_of
 from pykittens.isa.instruction import Instruction
 from pykittens.isa.registers import Const
 
@@ -155,7 +154,7 @@ def _finding(model: WaitModel, pending: Pending, n: int, item: int, kind: str) -
     wait = " ".join(f"{name}({value})" for name, value in needed.items())
     under_way = ", ".join(f"{_most(pending, name)} under {name}" for name in needed)
     touched = model.read[n] if kind == "wait-raw" else model.written[n]
-    registers = names_of(model.written[item] & touched, model.code.accum_offset)
+    registers = model.code.names(model.written[item] & touched)
     does = "is read" if kind == "wait-raw" else "is written"
     why = (
         f"{registers} {does} while the access that loads it may be under way: {wait} proves its arrival, "
