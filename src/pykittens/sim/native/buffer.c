@@ -108,7 +108,11 @@ static int32_t one_by_one(Wave *w, uint32_t bytes, uint32_t purpose, Lanes *at) 
 
 int32_t buffer_lanes(Wave *w, const Op *op, uint32_t bytes, uint32_t purpose, Lanes *at) {
   Descriptor d = read_descriptor(w, op->f[BASE]);
-  uint64_t start = d.base + (op->f[SOFFSET] == NONE ? op->f[CONSTANT] : w->sgpr[op->f[SOFFSET]]);
+  uint32_t soffset = op->f[SOFFSET] == NONE ? op->f[CONSTANT] : w->sgpr[op->f[SOFFSET]];
+  uint64_t start = d.base + soffset;
+  /* The manual's limit is records - soffset, LLVM's leaves soffset out. Code relies on the latter, but for offsets that
+   * are negative (a prefetch before the first tile, in loops that run backwards): these it expects to be out of range. */
+  if (soffset >> 31 && soffset > d.records) d.records = 0;
   int simple = !(op->f[FLAGS] & IDXEN) && !d.add_lane && !d.swizzle && plain(w, op, d.records, start, bytes, at);
   if (!simple) general(w, op, d, start, bytes, at);
   if (at->whole != exec_mask(w)) w->group->counter[BUFFER_OUT_OF_RANGE]++;
