@@ -7,6 +7,7 @@ from functools import cache
 import pytest
 from tests.sim.assembled import code_object, pointers
 
+import pykittens as pk
 from pykittens.asm.code_object import CodeObject, read
 from pykittens.check.code import Places, follow
 from pykittens.check.mutant_verdicts import StaticJudge
@@ -124,3 +125,19 @@ def test_a_nop_before_a_branch_goes_behind_it() -> None:
     after = lines(read(changed.data))
     assert after[2:4] == ["s_cbranch_scc1 2", "s_nop 0"]
     assert check(changed).findings == check(found).findings
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_of_a_real_kernel_only_what_other_waves_see_is_left_open(arch: str) -> None:
+    """The GEMM, some of its mutants: none passes for as good, and no barrier can be judged without a run."""
+    exe = pk.compile(pk.kernels.gemm, arch)
+    found = read(exe.code_object)
+    judge = StaticJudge(found, found.kernel())
+    outcomes = {(m.kind, judge.verdict(m).outcome) for m in list(mutants(judge.code, found))[::29]}
+    assert {outcome for _, outcome in outcomes} == {"reported", "undecided"}
+    assert ("remove-nop", "reported") in outcomes
+    assert {kind for kind, outcome in outcomes if outcome == "undecided"} <= {
+        "remove-barrier",
+        "remove-wait",
+        "loosen-wait",
+    }
