@@ -150,19 +150,20 @@ def test_across_blocks_and_round_a_loop() -> None:
     assert codes("  v_mov_b32 v3, 0\n" + code.format(first="", last=write, after=read)) == ["wait-states"]
 
 
-START = (
-    "".join(f"  v_mov_b32 v{n}, 0\n" for n in range(16))
-    + "".join(f"  s_mov_b32 s{n}, 0\n" for n in range(4, 12))
-    + "  s_nop 1\n"
+START = "".join(
+    [*(f"  v_mov_b32 v{n}, 0\n" for n in range(16)), *(f"  s_mov_b32 s{n}, 0\n" for n in range(4, 12)), "  s_nop 1\n"]
 )
+MFMA_32 = "v_mfma_f32_16x16x32_f16 v[0:3], v[4:7], v[8:11], "
+MFMA_16 = "v_mfma_f32_16x16x16_f16 v[0:3], v[4:5], v[8:9], "
+PART = "v_add_f16_sdwa v1, v2, v3 dst_sel:WORD_1 dst_unused:UNUSED_PRESERVE src0_sel:WORD_0 src1_sel:WORD_0"
 
 
 @pytest.mark.parametrize(
     ("first", "second", "states"),
     [
         # llvm#218363: two matrix instructions with one accumulator.
-        ("v_mfma_f32_16x16x32_f16 v[0:3], v[4:7], v[8:11], 0", "v_mfma_f32_16x16x16_f16 v[0:3], v[4:5], v[8:9], v[0:3]", 6),
-        ("v_mfma_f32_16x16x32_f16 v[0:3], v[4:7], v[8:11], 0", "v_mfma_f32_16x16x32_f16 v[0:3], v[4:7], v[8:11], v[0:3]", 0),
+        (f"{MFMA_32}0", f"{MFMA_16}v[0:3]", 6),
+        (f"{MFMA_32}0", f"{MFMA_32}v[0:3]", 0),
         # llvm#197267: the data of a 16-byte store, by the kind of its offset.
         ("buffer_store_dwordx4 v[0:3], v4, s[4:7], s8 offen", "v_pk_mul_f32 v[0:1], v[8:9], v[8:9]", 1),
         ("buffer_store_dwordx4 v[0:3], v4, s[4:7], 0 offen", "v_pk_mul_f32 v[0:1], v[8:9], v[8:9]", 2),
@@ -171,7 +172,7 @@ START = (
         ("v_rcp_f32 v1, v2", "v_mul_f32 v3, v4, v1", 1),
         ("v_rcp_f32 v1, v2", "v_exp_f32 v3, v1", 0),
         ("v_cvt_sr_fp8_f32 v1, v2, v3 op_sel:[0,0,1,0]", "v_mul_f32 v3, v4, v1", 1),
-        ("v_add_f16_sdwa v1, v2, v3 dst_sel:WORD_1 dst_unused:UNUSED_PRESERVE src0_sel:WORD_0 src1_sel:WORD_0", "v_mul_f32 v3, v4, v1", 1),
+        (PART, "v_mul_f32 v3, v4, v1", 1),
     ],
 )  # fmt: skip
 def test_cases_from_the_field(first: str, second: str, states: int) -> None:
