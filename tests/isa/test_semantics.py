@@ -143,7 +143,8 @@ def test_ieee_minimum_of_signaling_nan() -> None:
     ("constant", "token", "want"),
     [
         (ONE, "f32", 0x3F800000), (ONE, "f16", 0x3C00), (ONE, "f64", 0x3FF0000000000000),
-        (ONE, "b64", 0x3FF0000000000000), (ONE, "u32", 0x3F800000), (ONE, "bf16", 0x3F80), (ONE, "2f16", 0x3C00), (ONE, "2u16", 0x3F800000),
+        (ONE, "b64", 0x3FF0000000000000), (ONE, "u32", 0x3F800000),
+        (ONE, "bf16", 0x3F80), (ONE, "2f16", 0x3C00), (ONE, "2u16", 0x3F800000),
         (Const(0x3E22F983, "float"), "f16", 0x3118), (Const(0x3E22F983, "float"), "f64", 0x3FC45F306DC9C882),
         (Const(0x3E22F983, "float"), "f32", 0x3E22F983), (MINUS_TWO, "2f32", 0xC0000000),
         (Const(0xFFFFFFFF), "u64", 0xFFFFFFFFFFFFFFFF), (Const(0xFFFFFFFF), "f64", 0xFFFFFFFFFFFFFFFF),
