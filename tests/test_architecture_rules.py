@@ -34,8 +34,10 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
 MAY_IMPORT["executable"] = frozenset(_LAYERS[: _LAYERS.index("kernels")]) | frozenset(_OBSERVERS)
 # A prediction runs workgroups on the virtual GPU and hands what they did to the model.
 MAY_IMPORT["modelled_launch"] = frozenset({*_ON_BYTES, *_OBSERVERS, "executable"})
-MAY_IMPORT["torch"] |= frozenset({*_OBSERVERS, "report", "hip", "executable", "modelled_launch"})
-MAY_IMPORT["cli"] |= frozenset({*_OBSERVERS, "report", "hip", "executable", "modelled_launch"})
+# A grid order is chosen by the model's caches.
+MAY_IMPORT["grid_choice"] = frozenset({*_ON_BYTES, "tile", "schedule", "model"})
+MAY_IMPORT["torch"] |= frozenset({*_OBSERVERS, "report", "hip", "executable", "modelled_launch", "grid_choice"})
+MAY_IMPORT["cli"] |= frozenset({*_OBSERVERS, "report", "hip", "executable", "modelled_launch", "grid_choice"})
 
 # Whole mnemonics and beginnings of them; memory ones by their verb, since scratch_bytes and buffer_size are names too.
 _MNEMONIC = re.compile(

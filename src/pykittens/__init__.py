@@ -19,6 +19,7 @@ _PUBLIC = {
     "argument": "pykittens.tile",
     "barrier": "pykittens.tile",
     "bf16": "pykittens.tile",
+    "best_order": "pykittens.grid_choice",
     "block": "pykittens.tile",
     "cdiv": "pykittens.tile",
     "check": "pykittens.check",

@@ -9,9 +9,11 @@ import typer
 from pykittens import __version__
 from pykittens.cli.build import BuildGroup
 from pykittens.cli.check import CheckGroup
+from pykittens.cli.grid import grid
 from pykittens.cli.lds import lds
 from pykittens.cli.list import list_kernels
 from pykittens.cli.one_line_errors import OneLineErrors
+from pykittens.cli.profile import ProfileGroup
 from pykittens.cli.run import RunGroup
 
 app = typer.Typer(cls=OneLineErrors, name="pk", add_completion=False, pretty_exceptions_enable=False)
@@ -56,9 +58,11 @@ def _add_group(group: type, name: str, words: str) -> None:
 
 app.command("list")(list_kernels)
 app.command("lds")(lds)
+app.command("grid")(grid)
 _add_group(BuildGroup, "build", "Build a kernel: code object, assembly, registers, LDS.")
 _add_group(RunGroup, "run", "Run a kernel, or FILE.co --launch meta.json, on the virtual GPU and compare.")
 _add_group(CheckGroup, "check", "Prove a kernel's or a FILE.co's waits, wait states and registers on every path.")
+_add_group(ProfileGroup, "profile", "Model where every cycle of a kernel, or of a FILE.co, would go on a real chip.")
 
 
 def main() -> None:

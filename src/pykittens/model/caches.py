@@ -10,7 +10,7 @@ workgroups of a round is neglected.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -46,6 +46,11 @@ class CacheRates:
     l2_miss_bytes: float
     hbm_bytes: float
     rounds: int
+
+    def scaled(self, factor: float) -> CacheRates:
+        """For so many times the workgroups, of the same kind."""
+        requested, l2, hbm = (factor * n for n in (self.requested_bytes, self.l2_miss_bytes, self.hbm_bytes))
+        return replace(self, requested_bytes=requested, l2_miss_bytes=l2, hbm_bytes=hbm)
 
 
 def cache_rates(

@@ -70,6 +70,11 @@ class Dispatch:
         places = self.active_cus * self.slots
         return (self.workgroups - (self.rounds - 1) * places) / places if places else 1.0
 
+    @property
+    def fill(self) -> float:
+        """Part of all units' time that holds as much work as the busiest one's: the rest idles at the end."""
+        return self.workgroups / (self.active_cus * self.on_busiest)
+
 
 def dispatch(device: Device, workgroups: int, fitting: int) -> Dispatch:
     """Workgroup w goes to XCD w % xcds, there to the CU with the most room."""

@@ -8,8 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pykittens.arch import Arch
 from pykittens.arch.facts import Device
 
+from .caches import CacheRates
+
+HBM_POWER, LLC_POWER = 1.0, 0.33
+"""Seconds lost, of those that the HBM (the memory-side cache) would take alone for what is read, while the matrix cores
+work all the time: traffic takes power from them. Fitted to the TFLOPS of the paper's table 4."""
 SPREAD = 0.08
 """Relative spread of one kernel's clock over boards, data and history: 1421 to 1634 TFLOPS of one GEMM."""
 
@@ -54,6 +60,13 @@ def clock(device: Device, utilisation: float, side: int) -> Clock:
 
 _DENSE = 0.94
 """MFMA utilisation at which the device's sustained matrix clock was found (MI300X: 708 TFLOPS at 1207 MHz)."""
+
+
+def seconds_at(device: Device, arch: Arch, cycles: float, at: Clock, utilisation: float, rates: CacheRates) -> float:
+    """Seconds of ``cycles`` at a clock, with what the loads' traffic beyond the L2s costs in power."""
+    llc = rates.l2_miss_bytes / (arch.memory.mall_achieved_gbps * 1e9)
+    hbm = rates.hbm_bytes / (device.hbm_achieved_gbps * 1e9)
+    return cycles / (at.mhz * 1e6) + utilisation * (HBM_POWER * hbm + LLC_POWER * llc)
 
 
 def _between(device: Device) -> ClockLine:

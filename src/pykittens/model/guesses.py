@@ -10,7 +10,7 @@ from pykittens.arch import Arch
 from pykittens.arch.facts import Device
 
 from .chip import START_GAP_CLK
-from .clock import Clock
+from .clock import HBM_POWER, LLC_POWER, Clock
 from .prediction import Guess
 from .timing_table import Kind
 
@@ -24,7 +24,8 @@ _USED = {
         "latency.lds_read_b32_clk", "latency.lds_read_b64_clk", "latency.lds_read_b128_clk", "latency.lds_permute_clk",
     ),
     Kind.LOAD: (
-        "issue.vmem_x1_clk", "issue.vmem_x2_clk", "issue.vmem_x4_clk", "issue.vmem_row_bytes", "memory.l1_in_flight_bytes",
+        "issue.vmem_x1_clk", "issue.vmem_x2_clk", "issue.vmem_x4_clk", "issue.vmem_row_bytes",
+        "memory.l1_in_flight_bytes",
         "memory.vmem_queue_entries", "memory.l2_achieved_gbps", "memory.mall_achieved_gbps", "memory.l2_bytes",
         "memory.mall_bytes", "memory.bandwidth_fraction_per_cu", "latency.l1_hit_clk", "latency.l2_hit_ns",
         "latency.mall_hit_ns", "latency.hbm_ns",
@@ -43,7 +44,10 @@ _OWN = {
     ),
     Kind.MATRIX: (("slots after an MFMA", "barred to its own wave only", "published of one wave"),),
     Kind.LDS: (("LDS writes", "as long on the way as reads", "no figure found"),),
-    Kind.LOAD: (("hits and misses", "spread evenly over the loads", "no published order"),),
+    Kind.LOAD: (
+        ("memory power", f"{HBM_POWER:g} of HBM time, {LLC_POWER:g} of LLC time", "fitted to the paper's table 4"),
+        ("hits and misses", "spread evenly over the loads", "no published order"),
+    ),
     Kind.BRANCH: (("branches", "cost the same taken or not", "published of a loop's end"),),
 }  # fmt: skip
 
@@ -65,5 +69,8 @@ def guesses_of(
         if fact.source == "guess":
             found.append(Guess(path, fact.value, fact.source, fact.note))
     for kind in (None, *kinds):
-        found += [Guess(name, value, "guess", note) for name, value, note in _OWN.get(kind, ())]
+        found += [
+            Guess(name, value, "fitted" if note.startswith("fitted") else "guess", note)
+            for name, value, note in _OWN.get(kind, ())
+        ]
     return tuple(found)

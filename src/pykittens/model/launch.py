@@ -19,7 +19,7 @@ from pykittens.isa.text import text
 
 from .caches import CacheRates, cache_rates
 from .chip import Dispatch, dispatch, machine, occupancy
-from .clock import Clock, clock
+from .clock import Clock, clock, seconds_at
 from .costs import LINE, Costs, costs_of
 from .cu import REASONS, SIMDS, Engine, Stream, UnitRun, run_unit
 from .guesses import guesses_of
@@ -88,7 +88,8 @@ def _rates(launch: Launch, spread: Dispatch, survey: Survey, trace: WorkgroupTra
     memory, device = launch.arch.memory, launch.device
     slots = spread.slots * device.cus_per_xcd
     panels = panels_of(survey, trace, costs)
-    return cache_rates(panels, survey.workgroups, slots, device.xcds, memory.l2_bytes, memory.mall_bytes)
+    found = cache_rates(panels, survey.workgroups, slots, device.xcds, memory.l2_bytes, memory.mall_bytes)
+    return found.scaled(launch.workgroups / survey.workgroups)
 
 
 def _groups_to_run(streams: Sequence[Sequence[Stream]], spread: Dispatch) -> int:
@@ -141,13 +142,14 @@ def _prediction(
     waves = run.stall.sum() + run.held.sum()
     stalls = {"issuing": float(run.held.sum() / waves)} if waves else {}
     stalls |= {name: float(run.stall[:, i].sum() / waves) for i, name in enumerate(REASONS) if waves}
-    scale = launch.workgroups / max(1, min(launch.workgroups, _surveyed(rates, costs)))
+    utilisation = float(run.matrix_busy.mean()) / run.clk
+    seconds = seconds_at(launch.device, launch.arch, cycles, at, utilisation, rates)
     return Prediction(
         kernel=launch.kernel.name, arch=launch.arch.name, device=launch.device.name, grid=launch.grid,
-        block=launch.block, cycles=cycles, seconds=cycles / at.mhz / 1e6 + LAUNCH_US * 1e-6, clock=at,
-        mfma_utilisation=float(run.matrix_busy.mean()) / run.clk * _whole(run, cycles, spread), loop=loop, flops=flops,
-        l2_hit=rates.l2_hit, llc_hit=rates.llc_hit, requested_bytes=rates.requested_bytes * scale,
-        hbm_read_bytes=rates.hbm_bytes * scale, hbm_written_bytes=written * launch.workgroups,
+        block=launch.block, cycles=cycles, seconds=seconds + LAUNCH_US * 1e-6, clock=at,
+        mfma_utilisation=utilisation * spread.fill, loop=loop, flops=flops,
+        l2_hit=rates.l2_hit, llc_hit=rates.llc_hit, requested_bytes=rates.requested_bytes,
+        hbm_read_bytes=rates.hbm_bytes, hbm_written_bytes=written * launch.workgroups,
         lds_conflict=sum(each.lds_passes - each.lds_phases for each in costs) / phases if phases else 0.0,
         stalls=dict(sorted(stalls.items(), key=lambda item: -item[1])), occupancy=fitting, dispatch=spread,
         guesses=guesses_of(launch.arch, launch.device, table, run.executed, at, LAUNCH_US),
@@ -156,17 +158,6 @@ def _prediction(
             WaveTimes(i % SIMDS, wave.ops, run.issued[i], run.reason[i]) for i, wave in enumerate(traces[0].waves)
         ),
     )  # fmt: skip
-
-
-def _surveyed(rates: CacheRates, costs: Sequence[Costs]) -> float:
-    """Workgroups that the rates are of."""
-    each = sum(float(a.lines.sum()) * LINE for a in costs[0].accesses if not a.stores)
-    return round(rates.requested_bytes / each) if each and rates.requested_bytes else 1 << 62
-
-
-def _whole(run: UnitRun, cycles: float, spread: Dispatch) -> float:
-    """From the busiest unit to all of them: units with fewer workgroups idle at the end."""
-    return spread.workgroups / (spread.active_cus * spread.on_busiest)
 
 
 def _instruction_times(launch: Launch, trace: WorkgroupTrace, run: UnitRun) -> InstructionTimes:

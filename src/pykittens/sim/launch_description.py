@@ -19,9 +19,9 @@ import ml_dtypes
 import numpy as np
 
 from pykittens.errors import InputError
-from pykittens.sim.device import Device
+from pykittens.sim.device import Device, Kernel
 from pykittens.sim.launch import Run
-from pykittens.sim.memory import STRAY, Array
+from pykittens.sim.memory import STRAY, Array, Buffer
 
 _GUARD_BYTES = 4096
 _GUARD = np.full(_GUARD_BYTES, STRAY, np.uint8)
@@ -75,6 +75,19 @@ class Outcome:
         return not self.overwritten and all(comparison.passed for comparison in self.comparisons)
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """A described launch, ready: ``kernel.launch(**arguments)``.
+
+    buffers keep the device memory alive; guarded is that memory by name, guard bytes included.
+    """
+
+    kernel: Kernel
+    arguments: dict[str, Any]
+    buffers: dict[str, Buffer]
+    guarded: dict[str, Array]
+
+
 class LaunchDescription:
     """A launch description that was read.
 
@@ -101,23 +114,30 @@ class LaunchDescription:
 
         kernel: another one than the description names. options: those of `Kernel.launch` (order, threads, timeout, …).
         """
+        prepared = self.prepare(source, kernel)
+        run = prepared.kernel.launch(**prepared.arguments, **options)
+        overwritten = [name for name, guarded in prepared.guarded.items() if not _guards_hold(guarded)]
+        expected = self._list("expected") if "expected" in self._meta else []
+        contents = {name: each[_GUARD_BYTES:-_GUARD_BYTES] for name, each in prepared.guarded.items()}
+        comparisons = [self._compare(entry, contents) for entry in expected]
+        return Outcome(run, tuple(comparisons), tuple(overwritten), contents)
+
+    def prepare(self, source: bytes | str | os.PathLike[str], kernel: str | None = None) -> Prepared:
+        """Load the code object and the buffers, ready to be launched."""
         device = Device(self.arch, _OVERREAD)
         target = device.load(source).kernel(kernel or self.symbol)
-        memory, contents = {}, {}
+        buffers: dict[str, Buffer] = {}
+        guarded: dict[str, Array] = {}
         for entry in self._list("buffers"):
             name = _entry(entry, "name", str, self.path)
             data = self._bytes(_entry(entry, "file", str, self.path))
-            guarded = np.concatenate((_GUARD, np.frombuffer(data, np.uint8), _GUARD))
-            memory[name] = device.buffer(guarded, name), guarded
-            contents[name] = guarded[_GUARD_BYTES : _GUARD_BYTES + len(data)]
+            guarded[name] = np.concatenate((_GUARD, np.frombuffer(data, np.uint8), _GUARD))
+            buffers[name] = device.buffer(guarded[name], name)
         kernarg = bytearray(self._bytes("kernarg.bin"))
         for entry in self._list("kernarg_pointers"):
-            self._point(kernarg, entry, {name: buffer.address + _GUARD_BYTES for name, (buffer, _) in memory.items()})
-        run = target.launch(self.grid, self.block, kernarg=bytes(kernarg), lds=self.lds, **options)
-        overwritten = [name for name, (_, guarded) in memory.items() if not _guards_hold(guarded)]
-        expected = self._list("expected") if "expected" in self._meta else []
-        comparisons = [self._compare(entry, contents) for entry in expected]
-        return Outcome(run, tuple(comparisons), tuple(overwritten), contents)
+            self._point(kernarg, entry, {name: buffer.address + _GUARD_BYTES for name, buffer in buffers.items()})
+        arguments = {"grid": self.grid, "block": self.block, "kernarg": bytes(kernarg), "lds": self.lds}
+        return Prepared(target, arguments, buffers, guarded)
 
     # -- reading -----------------------------------------------------------------------------------------------
     def _bad(self, what: str) -> InputError:

@@ -1,0 +1,52 @@
+"""A picture of grid orders: which XCD computes which tile of the output, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from pykittens.errors import InputError
+
+_ROUNDS = 3
+
+
+def draw_orders(orders: Mapping[str, np.ndarray], rows: int, cols: int, xcds: int, places: int, path: Path) -> None:
+    """One row of maps for each order: all tiles by XCD, then what runs in the first dispatch rounds.
+
+    orders: (tile row, tile column) of each workgroup in launch order, by name. places: workgroups that run at a time.
+    Raises InputError where matplotlib is missing or the file cannot be written.
+    """
+    try:
+        import matplotlib
+    except ImportError:
+        raise InputError("no-matplotlib", "drawing takes matplotlib", fix="pip install 'pykittens[figures]'") from None
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    rounds = min(_ROUNDS, -(-rows * cols // places))
+    figure, axes = pyplot.subplots(
+        len(orders), rounds + 1, figsize=(3.0 * (rounds + 1), 3.0 * len(orders)), squeeze=False, layout="constrained"
+    )
+    image = None
+    for line, (name, tiles) in zip(axes, orders.items(), strict=True):
+        for column, axis in enumerate(line):
+            first, last = ((column - 1) * places, column * places) if column else (0, len(tiles))
+            owner = np.full((rows, cols), np.nan)
+            shown = np.arange(len(tiles))[first:last]
+            owner[tiles[shown, 0], tiles[shown, 1]] = shown % xcds
+            image = axis.imshow(owner, cmap="tab10", vmin=-0.5, vmax=9.5, interpolation="nearest", aspect="auto")
+            axis.set_title(f"{name}: all tiles" if not column else f"round {column}", fontsize=9)
+            axis.set_xticks([0, cols - 1]), axis.set_yticks([0, rows - 1])
+            axis.tick_params(labelsize=7)
+    if image is not None:
+        bar = figure.colorbar(image, ax=axes, ticks=range(xcds), shrink=0.5, label="XCD")
+        bar.ax.set_ylim(-0.5, xcds - 0.5)
+    figure.supxlabel("tile column", fontsize=9), figure.supylabel("tile row", fontsize=9)
+    try:
+        figure.savefig(path, dpi=110)
+    except OSError as error:
+        raise InputError("unwritable", f"cannot write there: {error.strerror}", where=str(path)) from None
+    finally:
+        pyplot.close(figure)
