@@ -33,11 +33,15 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
 # A compiled kernel that can be called: where building meets running.
 MAY_IMPORT["executable"] = frozenset(_LAYERS[: _LAYERS.index("kernels")]) | frozenset(_OBSERVERS)
 # A prediction runs workgroups on the virtual GPU and hands what they did to the model.
-MAY_IMPORT["modelled_launch"] = frozenset({*_ON_BYTES, *_OBSERVERS, "executable"})
+MAY_IMPORT["modelled_launch"] = frozenset({*_ON_BYTES, *_OBSERVERS, "tile", "executable"})
 # A grid order is chosen by the model's caches.
 MAY_IMPORT["grid_choice"] = frozenset({*_ON_BYTES, "tile", "schedule", "model"})
+# Checks that run code: where the checks of bytes meet the virtual GPU.
+MAY_IMPORT["checking"] = _ON_BYTES | frozenset({"check", "sim", "executable"})
 MAY_IMPORT["torch"] |= frozenset({*_OBSERVERS, "report", "hip", "executable", "modelled_launch", "grid_choice"})
-MAY_IMPORT["cli"] |= frozenset({*_OBSERVERS, "report", "hip", "executable", "modelled_launch", "grid_choice"})
+MAY_IMPORT["cli"] |= frozenset(
+    {*_OBSERVERS, "report", "hip", "executable", "checking", "modelled_launch", "grid_choice"}
+)
 
 # Whole mnemonics and beginnings of them; memory ones by their verb, since scratch_bytes and buffer_size are names too.
 _MNEMONIC = re.compile(

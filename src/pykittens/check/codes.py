@@ -39,5 +39,22 @@ CODES: dict[str, Rule] = {
         Rule("runs-past-end", "error", "Execution runs past the end of the code"),
         Rule("lds-offset", "error", "An LDS access starts beyond the LDS of the workgroup"),
         Rule("not-followed", "note", "A jump could not be followed, so that what it leads to is not checked"),
+        # -- what a run on the virtual GPU saw: races -------------------------------------------------------------
+        Rule("lds-race", "error", "Two waves access the same bytes of LDS, one writes, and nothing orders them"),
+        Rule("lds-order", "error", "A wave accesses LDS before its own earlier access to it has completed"),
+        Rule("global-race", "error", "Two waves of a workgroup access the same memory and nothing orders them"),
+        Rule("workgroup-race", "warning", "Two workgroups access the same memory, and one of them writes it"),
+        # -- what a run saw: data, addresses and lanes ------------------------------------------------------------
+        Rule("undefined-store", "error", "Undefined data is stored to memory"),
+        Rule("undefined-branch", "error", "Undefined data decides a branch or which lanes are active"),
+        Rule("undefined-address", "error", "Undefined data decides where an access goes"),
+        Rule("out-of-bounds", "error", "An access lies outside of all buffers"),
+        Rule("other-buffer", "warning", "An access reaches another buffer than the one that its base lies in"),
+        Rule("lds-bounds", "warning", "An access lies beyond the LDS of the workgroup"),
+        Rule("unwritten-output", "error", "Bytes of an output were never written"),
+        Rule("inactive-lane", "note", "A value is taken from a lane that is not active"),
+        Rule("barrier-missed", "error", "A wave waits at a barrier that another one never reaches"),
+        Rule("barriers-differ", "note", "Waves meet at different barrier instructions"),
+        Rule("fault", "error", "The launch stopped with a fault"),
     )
 }

@@ -19,6 +19,7 @@ from pykittens.isa.define import Definition
 from pykittens.isa.instruction import Instruction
 from pykittens.sim import dispatch as dispatching
 from pykittens.sim.arguments import Argument, Shape, fill_hidden, pack
+from pykittens.sim.checked import CheckedRun, run_checked
 from pykittens.sim.launch import MAX_INSTRUCTIONS, TIMEOUT, Order, Plan, Run, cores, run
 from pykittens.sim.memory import (
     BUFFERS,
@@ -204,6 +205,25 @@ class Kernel:
         """
         plan = self._plan(grid, block, args, kernarg, lds, None, 1, MAX_INSTRUCTIONS, TIMEOUT)
         return trace_workgroups(plan, workgroups, max_instructions)
+
+    def launch_checked(
+        self,
+        grid: int | Sequence[int],
+        block: int | Sequence[int],
+        args: Sequence[Argument] | None = None,
+        *,
+        kernarg: bytes | None = None,
+        lds: int = 0,
+        order: Order | None = None,
+        max_instructions: int = MAX_INSTRUCTIONS,
+        timeout: float = TIMEOUT,
+    ) -> CheckedRun:
+        """Run the kernel in checked mode: the same results, and what went wrong on the way, races that this order of
+        waves did not bring about included. One workgroup after the other. Arguments as in `launch`.
+
+        Raises InputError for a launch that cannot be; what the kernel does wrong is in the result.
+        """
+        return run_checked(self._plan(grid, block, args, kernarg, lds, order, 1, max_instructions, timeout))
 
     def survey(
         self,

@@ -116,7 +116,7 @@ def run(plan: Plan) -> Run:
     try:
         _run_all(runners, launch)
         raise_faults(plan, job, runners)
-        return _result(plan, runners, time.monotonic() - start)
+        return result(plan, runners, time.monotonic() - start)
     finally:
         for runner in runners:
             runner.release()
@@ -188,7 +188,8 @@ def raise_faults(plan: Plan, job: Job, runners: list[Runner]) -> None:
         raise faults.timeout(scene, plan.timeout, memory.group, waves)
 
 
-def _result(plan: Plan, runners: list[Runner], seconds: float) -> Run:
+def result(plan: Plan, runners: list[Runner], seconds: float) -> Run:
+    """What a launch did that came to its end."""
     exact: set[str] = set()
     approximate: set[str] = set()
     matrix = False

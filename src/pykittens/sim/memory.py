@@ -117,13 +117,13 @@ class RegionTable:
     def __init__(self, regions: Iterable[Region], around: int = 0) -> None:
         self.regions = [r for r in regions if r.size]
         stray = np.full(around, STRAY, np.uint8)
-        margins = [
+        self.margins = [
             Region(f"the space around {r.name}", base, around, stray.ctypes.data, True, stray)
             for r in self.regions
             for base in (r.base - around, r.base + r.size)
             if around
         ]
-        self._all = sorted((*self.regions, *margins), key=lambda r: r.base)
+        self._all = sorted((*self.regions, *self.margins), key=lambda r: r.base)
         self.count = len(self._all)
         self._table = (native_types.Region * max(1, self.count))()
         for entry, region in zip(self._table, self._all, strict=False):

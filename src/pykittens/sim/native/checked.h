@@ -1,0 +1,153 @@
+/* Checked mode: what is remembered beside a workgroup while its operations run, to tell what no order of them may hide.
+ *
+ * Time is counted per wave: an access has a sequence number in its class, the waits say which numbers have completed,
+ * and the barriers that a wave has arrived at are its epoch. An access comes before another wave's if it had completed
+ * when its wave arrived at the last barrier that the other wave has passed. That does not depend on the turns that
+ * waves happen to take here. */
+#ifndef PYKITTENS_CHECKED_H
+#define PYKITTENS_CHECKED_H
+
+#include "lanes.h"
+
+enum { MASK_WORDS = 11, SCALAR_BIT = 512, SCC_BIT = 640, HISTORY = 4, EVENTS = 1024, OUTSTANDING = 160 };
+
+enum { NO_LANE = 0xFF };
+/* Of an origin: a register that nobody wrote. */
+#define NEVER_WRITTEN 0x40000000u
+/* Which lanes an instruction of arithmetic writes whole. */
+enum Exact { SOMETHING = 0, ACTIVE_LANES = 1, ALL_LANES = 2 };
+
+/* Classes of accesses that complete in order among themselves: the LDS instructions, vector memory. */
+enum Class { DS = 0, VM = 1, CLASSES = 2, SCALAR_MEMORY = 2, FLAT_MEMORY = 3 };
+
+/* What an operation is to the checker. Python writes it. */
+enum Role {
+  PLAIN, ARITHMETIC, WAITS, ARRIVES, ENDS, BRANCHES, LDS_LOADS, LDS_STORES, LDS_ATOMIC, LOADS_TO_LDS, LOADS, STORES,
+  ATOMIC_MEMORY, SCALAR_LOADS, SCALAR_STORES, PERMUTES, READS_LANE,
+};
+
+/* Where an access to memory goes. */
+enum Space { NO_SPACE, LDS_SPACE, BUFFER_SPACE, GLOBAL_SPACE, FLAT_SPACE, SCRATCH_SPACE, SCALAR_SPACE, SCALAR_BUFFER };
+
+/* One operation of a checked program. Masks: effects.mask_of in Python. */
+typedef struct Watch {
+  const Op *inner;  /* what it does */
+  Op access;        /* fields as the memory routines take them; the handler is not called */
+  uint64_t reads[MASK_WORDS], writes[MASK_WORDS];
+  uint64_t address[MASK_WORDS]; /* of the registers read, those that decide where an access goes */
+  uint32_t index, role, space, in; /* in: Class whose numbers it takes, or CLASSES for none */
+  uint32_t bytes, pieces, offset[2], row, m0;  /* LDS: bytes a piece at row + offset; m0: added to it */
+  uint32_t pitch, single;       /* bytes from lane to lane, where row is NONE; single: one access a wave */
+  uint32_t data[2], halves;     /* first row of each piece's data; halves: bits of a 16-bit access, 1 low, 2 high */
+  uint32_t first_result, results; /* bits of the result */
+  uint32_t vmcnt, lgkmcnt;
+  uint32_t exact;               /* it writes all bits of its destinations in the lanes of EXEC */
+  uint32_t extent, transpose;   /* bytes a lane of an access to memory; bits an element of a transposing LDS read */
+  uint8_t lanes[LANES];         /* for LANE_TABLE: the lane that each lane reads, or NO_LANE */
+} Watch;
+
+/* A result that has not been waited for. */
+typedef struct Due {
+  uint64_t number;
+  uint32_t in, op, first, count, vm_seen, ds_seen;
+} Due;
+
+/* What is known of a wave. Numbers grow through all workgroups of a launch, so that old cells need no clearing. */
+typedef struct Watched {
+  uint64_t issued[CLASSES], done[CLASSES], start[CLASSES];
+  uint64_t arrived_done[HISTORY][CLASSES], arrived_issued[HISTORY][CLASSES];
+  uint64_t limit[2 * MAX_WAVES]; /* cells below it come before this wave's next access */
+  uint64_t last_read;            /* number of the last LDS read */
+  uint64_t pending[MASK_WORDS], undefined[MASK_WORDS];
+  uint32_t epoch, ended, limits_of, barrier_op[HISTORY];
+  uint32_t due_count;
+  Due due[OUTSTANDING];
+  uint32_t scalar_undefined[129]; /* bits of s0.., then SCC */
+  uint32_t origin[VECTOR_ROWS + 129]; /* where undefined bits come from: NEVER_WRITTEN and a register, or an operation */
+  uint32_t (*vector_undefined)[LANES];
+} Watched;
+
+/* How an instruction names the lane that it reads: the first active one; by a scalar; by a constant; each its own. */
+enum LaneName { LANE_FIRST = 1, LANE_SCALAR, LANE_CONSTANT, LANE_TABLE };
+
+/* What happened, each kind once for each pair of operations. Python words it. */
+enum EventKind {
+  NO_EVENT, LDS_READ_AFTER_WRITE, LDS_WRITE_AFTER_READ, LDS_WRITE_AFTER_WRITE, LDS_SAME_VALUE, OWN_READ_AFTER_WRITE,
+  OWN_WRITE_AFTER_READ, OWN_WRITE_AFTER_WRITE, REGISTER_NOT_WAITED, REGISTER_OVERWRITTEN, BARRIERS_DIFFER,
+  BARRIER_MISSED, LDS_OUTSIDE, GLOBAL_READ_AFTER_WRITE, GLOBAL_WRITE_AFTER_READ, GLOBAL_WRITE_AFTER_WRITE,
+  GLOBAL_SAME_VALUE, GROUPS_READ_AFTER_WRITE, GROUPS_WRITE_AFTER_READ, GROUPS_WRITE_AFTER_WRITE, GROUPS_SAME_VALUE,
+  UNDEFINED_STORE, UNDEFINED_BRANCH, UNDEFINED_ADDRESS, UNDEFINED_EXEC, OUTSIDE_BUFFERS, OTHER_BUFFER, INACTIVE_LANE,
+};
+
+typedef struct Event_ {
+  uint64_t address, group, other_group, times;
+  uint32_t kind, op, wave, lane, bytes;
+  uint32_t before_op, before_wave, unfinished; /* unfinished: the earlier one had begun before the last barrier */
+} CheckEvent;
+
+/* Device memory by host address, sorted. Cells exist for each byte; none for memory that kernels cannot write. */
+typedef struct Shadow {
+  uint64_t host, size, base;   /* base: device address */
+  uint64_t *writer;            /* stamp of the last write */
+  uint32_t *writer_group, *reader_group; /* workgroup + 1 of the last write, and of the reads: MANY_GROUPS for several */
+  uint32_t written, beside;    /* whether anything was written; whether it is the space beside buffers */
+} Shadow;
+
+#define MANY_GROUPS 0xFFFFFFFFu
+
+struct Checker {
+  uint64_t *writer;        /* per dword of LDS: stamp of the last write */
+  uint64_t *reader;        /* [wave][dword]: stamp of the last read */
+  uint64_t *byte_writer, *byte_reader; /* the same by byte, for dwords that are split */
+  uint64_t *atomic;        /* [wave][dword]: stamp of the last atomic */
+  uint8_t *split;          /* per dword: 1 if its bytes have cells of their own */
+  uint8_t *lds_undefined;  /* per byte */
+  uint32_t (*vector_undefined)[LANES]; /* of all waves */
+  Shadow *shadow;
+  const uint8_t *undefined_scalar; /* [128]: 1 for what no wave starts with */
+  CheckEvent *event;
+  uint64_t shadows, group, atomics, event_count, lds_dwords;
+  Watched wave[MAX_WAVES];
+};
+
+/* A cell: the access's number, whether it is atomic, its wave and class, the operation. */
+#define CELL(number, atomic, wave, in, op) \
+  ((uint64_t)(number) << 32 | (uint64_t)(atomic) << 29 | (uint64_t)(wave) << 25 | (uint64_t)(in) << 24 | (op))
+#define CELL_INDEX(cell) ((uint32_t)((cell) >> 24) & 31)
+#define CELL_WAVE(cell) ((uint32_t)((cell) >> 25) & 15)
+#define CELL_CLASS(cell) ((uint32_t)((cell) >> 24) & 1)
+#define CELL_OP(cell) ((uint32_t)(cell) & 0xFFFFFF)
+#define CELL_ATOMIC(cell) ((uint32_t)((cell) >> 29) & 1)
+#define CELL_NUMBER(cell) ((cell) >> 32)
+
+/* Books an event; gives the entry if it is new. */
+CheckEvent *check_event(Wave *w, uint32_t kind, uint32_t op, uint32_t before_op, uint32_t lane, uint64_t address,
+                        uint32_t bytes);
+/* Limits of this wave for the epoch it is in; `in` is the class of the access it is about to make. */
+const uint64_t *check_limits(Wave *w, uint32_t in);
+/* Whether the access of a cell had at least been issued before the last barrier that this wave passed. */
+uint32_t check_was_issued(Wave *w, uint64_t cell);
+/* Before an operation on LDS, and on other memory. */
+void check_lds(Wave *w, const Watch *a);
+/* Which of the data that it moves is undefined, between registers and LDS. */
+void check_lds_data(Wave *w, const Watch *a);
+int32_t check_memory(Wave *w, const Watch *a);
+/* Undefined registers: what a wave starts with; arithmetic, run here, on some of them; what other operations do to them. */
+void check_begin_registers(Checker *c, Group *g, uint32_t number);
+int32_t check_arithmetic(Wave *w, const Watch *a);
+void check_operands(Wave *w, const Watch *a);
+/* Books undefined data that decides something or leaves; `bit` is the register. */
+void check_undefined(Wave *w, const Watch *a, uint32_t kind, uint32_t bit, uint32_t lane, uint64_t address);
+/* Puts the undefined bits of a scalar (128: SCC), and brings the flag of a row up to date with its bits. */
+void check_define_scalar(Watched *me, uint32_t number, uint32_t undefined);
+void check_define_row(Watched *me, uint32_t row);
+/* Whether any of these bits is undefined in any of the lanes; which lane. */
+int check_row(const Watched *me, uint32_t row, uint64_t lanes, uint32_t bits, uint32_t *which);
+/* The first register of a set with something undefined (in these lanes), or NONE. */
+uint32_t check_first_undefined(const Watched *me, const uint64_t *mask, uint64_t lanes, uint32_t *lane);
+/* Values taken from lanes that are not active. */
+void check_lanes(Wave *w, const Watch *a);
+uint32_t check_origin(const Watched *me, uint32_t bit);
+void check_load_result(Wave *w, const Watch *a, const uint32_t (*bits)[LANES], uint32_t origin);
+
+#endif
