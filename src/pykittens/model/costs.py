@@ -49,17 +49,44 @@ class Accesses:
 
 
 @dataclass(frozen=True)
+class LdsUse:
+    """What one LDS instruction took over its executions in a workgroup.
+
+    op: index into the program. phases: passes without bank conflicts; passes: with them. worst: passes of its worst
+    execution.
+    """
+
+    op: int
+    executions: int
+    phases: int
+    passes: int
+    worst: int
+
+    @property
+    def degree(self) -> float:
+        """Passes for each one that it would take without conflicts; 1 is free of conflicts."""
+        return self.passes / self.phases
+
+
+@dataclass(frozen=True)
 class Costs:
     """Costs of a workgroup's memory instructions.
 
-    waves: per wave a `COST` array, in order. loaded, stored: `Accesses` of vector memory. lds_passes, lds_phases: in
-    all; phases are the passes without bank conflicts.
+    waves: per wave a `COST` array, in order. accesses: of vector memory. lds: by instruction. lds_passes, lds_phases:
+    in all; phases are the passes without bank conflicts.
     """
 
     waves: tuple[np.ndarray[Any, Any], ...]
     accesses: tuple[Accesses, ...]
-    lds_passes: int
-    lds_phases: int
+    lds: tuple[LdsUse, ...]
+
+    @property
+    def lds_passes(self) -> int:
+        return sum(each.passes for each in self.lds)
+
+    @property
+    def lds_phases(self) -> int:
+        return sum(each.phases for each in self.lds)
 
 
 def costs_of(trace: WorkgroupTrace, arch: Arch) -> Costs:
@@ -72,7 +99,7 @@ def costs_of(trace: WorkgroupTrace, arch: Arch) -> Costs:
     found = np.zeros(len(records), COST)
     accesses: list[Accesses] = []
     where: list[Array] = []
-    passes = phases = 0
+    lds: list[LdsUse] = []
     wanted = np.zeros(len(records), bool)
     for op in map(int, np.unique(ops)):
         instruction, kind = trace.instructions[op], kinds[op]
@@ -83,7 +110,7 @@ def costs_of(trace: WorkgroupTrace, arch: Arch) -> Costs:
         if kind is Kind.LDS:
             each, least = _lds_passes(instruction, records[mine], arch)
             found["passes"][mine] = each
-            passes, phases = passes + int(each.sum()), phases + least * len(mine)
+            lds.append(LdsUse(op, len(mine), least * len(mine), int(each.sum()), int(each.max())))
         elif kind is Kind.SCALAR_LOAD:
             found["latency"][mine] = _scalar_latency(instruction, records[mine], arch)
         else:
@@ -98,7 +125,7 @@ def costs_of(trace: WorkgroupTrace, arch: Arch) -> Costs:
     ]
     starts = np.cumsum([0, *counts])
     waves = tuple(found[a:b][wanted[a:b]].copy() for a, b in pairwise(map(int, starts)))
-    return Costs(waves, tuple(accesses), passes, phases)
+    return Costs(waves, tuple(accesses), tuple(lds))
 
 
 def _lanes(records: np.ndarray[Any, Any]) -> Array:
@@ -240,7 +267,8 @@ def _l1_clk(each: Accesses, rows: Array, arch: Arch) -> Array:
     whole = {1: issue.vmem_x1_clk, 2: issue.vmem_x2_clk}.get(max(1, each.nbytes // 4), issue.vmem_x4_clk)
     share = -(-whole * each.active.sum(axis=1) // LANES)
     clk: Array = np.maximum(share, rows * (issue.vmem_row_bytes // arch.memory.l1_to_cu_bytes_per_clk))
-    return np.maximum(clk, 1)
+    at_least: Array = np.maximum(clk, 1)
+    return at_least
 
 
 def _modifier(instruction: Instruction, name: str) -> int:
