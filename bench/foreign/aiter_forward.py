@@ -7,7 +7,6 @@ from functools import partial
 from itertools import pairwise
 
 import numpy as np
-
 from bench.foreign import wheel
 from bench.foreign.aiter_gemm import BF16
 from bench.foreign.attention import Forward, forward

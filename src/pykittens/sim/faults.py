@@ -70,10 +70,11 @@ def _fault(scene: Scene, code: Code, record: FaultRecord, group: Group, waves: l
 def _words(scene: Scene, code: Code, record: FaultRecord, waves: list[WaveHeader]) -> tuple[str, str, str]:
     """Code name, what is wrong, what to do."""
     access = f"{_PURPOSES[record.purpose]} of {record.bytes} bytes"
-    if code == Code.WILD:
+    region = scene.regions.nearest(record.address)
+    outside = region is None or distance(region, record.address) != 0 or not region.read_only
+    if code == Code.WILD or (code == Code.READ_ONLY_MEMORY and outside):  # stores to where only loads may stray
         return "wild-address", f"{access} outside all buffers{_nearest(scene.regions, record)}", ""
     if code == Code.READ_ONLY_MEMORY:
-        region = scene.regions.nearest(record.address)
         fix = "pass an array that is writable if the kernel should change it"
         return "read-only", f"{access} to {region.name if region else 'memory'}, which is read-only", fix
     if code == Code.MISALIGNED:
