@@ -22,6 +22,7 @@ from pykittens.model.prediction import Prediction
 from pykittens.sim import dispatch
 from pykittens.sim.device import Kernel
 from pykittens.sim.native_build import symbol
+from pykittens.tile.arguments import TensorArgument
 
 __all__ = ["Prediction", "predict"]
 
@@ -98,7 +99,9 @@ def _arrays(exe: Executable, tensors: Sequence[Any]) -> list[Any]:
         raise InputError("argument-count", f"{exe.name} takes {len(arguments)} tensors ({names}), got {len(tensors)}")
     found = []
     for argument, tensor in zip(arguments, tensors, strict=True):
-        if isinstance(tensor, (tuple, list)):
+        if not isinstance(argument, TensorArgument):
+            found.append(tensor)
+        elif isinstance(tensor, (tuple, list)):
             found.append(np.zeros(tuple(tensor), argument.tensor.dtype.numpy))
         elif argument.name in exe.written:
             found.append(np.array(tensor) if isinstance(tensor, np.ndarray) else tensor.clone())

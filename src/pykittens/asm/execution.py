@@ -51,3 +51,21 @@ class WorkgroupTrace:
     waves: tuple[WaveTrace, ...]
     load_address: int
     regions: tuple[tuple[int, int, str], ...]
+
+
+@dataclass(frozen=True)
+class Survey:
+    """Vector loads and atomics of many workgroups up to their first loop's end: parallel arrays, one entry for each.
+
+    workgroup, wave, op (index into ``instructions``), record (`MEMORY_RECORD` fields, of the first active lane only in
+    ``row``, uint32 (n, 2)). workgroups: how many were looked at, the first ones of the grid.
+    """
+
+    workgroups: int
+    instructions: tuple[Instruction | None, ...]
+    workgroup: np.ndarray
+    wave: np.ndarray
+    op: np.ndarray
+    soffset: np.ndarray
+    base: np.ndarray
+    row: np.ndarray

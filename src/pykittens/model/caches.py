@@ -106,7 +106,8 @@ def _pairs(rounds: Array, panels: Array) -> tuple[Array, Array]:
 
 
 def _index_in(rounds: Array, panels: Array, some_rounds: Array, some_panels: Array) -> Array:
-    return np.searchsorted(rounds << 32 | panels, some_rounds << 32 | some_panels)
+    places: Array = np.searchsorted(rounds << 32 | panels, some_rounds << 32 | some_panels)
+    return places
 
 
 def _missing(rounds: Array, panels: Array, sizes: Array, capacity: int) -> Array:

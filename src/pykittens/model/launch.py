@@ -11,28 +11,22 @@ import numpy as np
 from pykittens.arch import Arch
 from pykittens.arch.facts import Device
 from pykittens.asm.code_object import CodeObject, Kernel
-from pykittens.asm.execution import WorkgroupTrace
+from pykittens.asm.execution import Survey, WorkgroupTrace
 from pykittens.asm.phases import Phases
 from pykittens.asm.source_lines import SourceLines
 from pykittens.isa.define import Mfma
 from pykittens.isa.text import text
 
-from .caches import CacheRates, cache_rates
-from .chip import Dispatch, dispatch, machine, occupancy
-from .clock import Clock, clock, seconds_at
+from .caches import CacheRates, Panels, cache_rates
+from .chip import Dispatch, Occupancy, dispatch, occupancy
 from .costs import LINE, Costs, costs_of
-from .cu import REASONS, SIMDS, Engine, Stream, UnitRun, run_unit
+from .cu import REASONS, SIMDS, Engine, Stream, UnitRun
 from .guesses import guesses_of
 from .loops import hot_loop
-from .panels import Survey, panels_of
+from .panels import panels_of
 from .prediction import InstructionTimes, Prediction, WaveTimes
+from .timing import LAUNCH_US, Timing, timed
 from .timing_table import timing_table
-
-LAUNCH_US = 8.0
-"""Of an event-timed launch, beyond what the compute units work: fitted (see guesses.py)."""
-_CLOCK_ROUNDS = 3
-_MAX_GROUPS = 64
-_MAX_INSTRUCTIONS = 6_000_000
 
 
 @dataclass(frozen=True)
@@ -66,48 +60,21 @@ def predict_launch(engine: Engine, launch: Launch, traces: Sequence[WorkgroupTra
     spread = dispatch(launch.device, launch.workgroups, fitting.workgroups)
     table = timing_table(traces[0].instructions, arch)
     costs = [costs_of(trace, arch) for trace in traces]
-    rates = _rates(launch, spread, survey, traces[0], costs[0])
+    panels = panels_of(survey, traces[0], costs[0])
+    rates = _rates(launch, spread, panels, survey.workgroups)
     streams = [
         [Stream(wave.ops, cost) for wave, cost in zip(trace.waves, each.waves, strict=True)]
         for trace, each in zip(traces, costs, strict=True)
     ]
-    groups = _groups_to_run(streams, spread)
-    side = _side(traces)
-    utilisation, at, run, cycles = 0.9, None, None, 0.0
-    for _ in range(_CLOCK_ROUNDS):
-        at = clock(launch.device, utilisation, side)
-        run = run_unit(engine, table, streams, machine(arch, launch.device, at.mhz, spread.active_cus, rates),
-                       spread.slots, groups)  # fmt: skip
-        cycles = _all_cycles(run, spread)
-        utilisation = float(run.matrix_busy.mean()) / run.clk
-    assert at is not None and run is not None
-    return _prediction(launch, traces, costs, rates, run, cycles, at, table, fitting, spread)
+    time = timed(engine, arch, launch.device, table, streams, spread, rates, _side(traces))
+    return _prediction(launch, traces, costs, panels, rates, time, table, fitting, spread)
 
 
-def _rates(launch: Launch, spread: Dispatch, survey: Survey, trace: WorkgroupTrace, costs: Costs) -> CacheRates:
+def _rates(launch: Launch, spread: Dispatch, panels: Sequence[Panels], surveyed: int) -> CacheRates:
     memory, device = launch.arch.memory, launch.device
     slots = spread.slots * device.cus_per_xcd
-    panels = panels_of(survey, trace, costs)
-    found = cache_rates(panels, survey.workgroups, slots, device.xcds, memory.l2_bytes, memory.mall_bytes)
-    return found.scaled(launch.workgroups / survey.workgroups)
-
-
-def _groups_to_run(streams: Sequence[Sequence[Stream]], spread: Dispatch) -> int:
-    """Workgroups of the busiest unit to simulate; the rest is extrapolated."""
-    size = sum(len(wave.ops) for group in streams for wave in group) / len(streams)
-    affordable = max(2 * spread.slots + len(streams), min(_MAX_GROUPS, int(_MAX_INSTRUCTIONS / max(1.0, size))))
-    return min(spread.on_busiest, affordable)
-
-
-def _all_cycles(run: UnitRun, spread: Dispatch) -> float:
-    """Of the busiest unit: what was simulated, and more of the same pace."""
-    ended = np.sort(run.ended.astype(np.int64))
-    missing = spread.on_busiest - len(ended)
-    if missing <= 0:
-        return float(run.clk)
-    first = min(len(ended) - 2, spread.slots)
-    pace = float(ended[-1] - ended[first]) / (len(ended) - 1 - first)
-    return run.clk + missing * pace
+    found = cache_rates(panels, surveyed, slots, device.xcds, memory.l2_bytes, memory.mall_bytes)
+    return found.scaled(launch.workgroups / surveyed)
 
 
 def _side(traces: Sequence[WorkgroupTrace]) -> int:
@@ -132,9 +99,10 @@ def _matrix(traces: Sequence[WorkgroupTrace]) -> list[tuple[Mfma, float]]:
 
 
 def _prediction(
-    launch: Launch, traces: Sequence[WorkgroupTrace], costs: Sequence[Costs], rates: CacheRates, run: UnitRun,
-    cycles: float, at: Clock, table: np.ndarray[Any, Any], fitting: Any, spread: Dispatch,
+    launch: Launch, traces: Sequence[WorkgroupTrace], costs: Sequence[Costs], panels: Sequence[Panels],
+    rates: CacheRates, time: Timing, table: np.ndarray[Any, Any], fitting: Occupancy, spread: Dispatch,
 ) -> Prediction:  # fmt: skip
+    run, at = time.run, time.clock
     loop = hot_loop(traces[0], run, table, spread.slots * launch.waves / SIMDS)
     flops = sum(2.0 * s.m * s.n * s.k * s.blocks * count for s, count in _matrix(traces)) * launch.workgroups
     written = float(np.mean([sum(float(a.fresh.sum()) for a in each.accesses) for each in costs])) * LINE
@@ -142,12 +110,10 @@ def _prediction(
     waves = run.stall.sum() + run.held.sum()
     stalls = {"issuing": float(run.held.sum() / waves)} if waves else {}
     stalls |= {name: float(run.stall[:, i].sum() / waves) for i, name in enumerate(REASONS) if waves}
-    utilisation = float(run.matrix_busy.mean()) / run.clk
-    seconds = seconds_at(launch.device, launch.arch, cycles, at, utilisation, rates)
     return Prediction(
         kernel=launch.kernel.name, arch=launch.arch.name, device=launch.device.name, grid=launch.grid,
-        block=launch.block, cycles=cycles, seconds=seconds + LAUNCH_US * 1e-6, clock=at,
-        mfma_utilisation=utilisation * spread.fill, loop=loop, flops=flops,
+        block=launch.block, cycles=time.cycles, seconds=time.seconds, clock=at,
+        mfma_utilisation=time.utilisation * spread.fill, loop=loop, flops=flops,
         l2_hit=rates.l2_hit, llc_hit=rates.llc_hit, requested_bytes=rates.requested_bytes,
         hbm_read_bytes=rates.hbm_bytes, hbm_written_bytes=written * launch.workgroups,
         lds_conflict=sum(each.lds_passes - each.lds_phases for each in costs) / phases if phases else 0.0,
@@ -157,6 +123,7 @@ def _prediction(
         waves=tuple(
             WaveTimes(i % SIMDS, wave.ops, run.issued[i], run.reason[i]) for i, wave in enumerate(traces[0].waves)
         ),
+        lds=costs[0].lds, panels=tuple(panels),
     )  # fmt: skip
 
 
@@ -166,6 +133,7 @@ def _instruction_times(launch: Launch, trace: WorkgroupTrace, run: UnitRun) -> I
     words = tuple("" if i is None else text(i) for i in trace.instructions)
     places = [lines.at(int(pc)) for pc in pcs]
     return InstructionTimes(
-        pcs, words, tuple(phases.at(int(pc)) for pc in pcs), tuple(str(p) if p else None for p in places),
-        run.executed.astype(np.int64), run.held.astype(np.int64), run.stall.astype(np.int64),
+        trace.instructions, pcs, words, tuple(phases.at(int(pc)) for pc in pcs),
+        tuple(str(p) if p else None for p in places), run.executed.astype(np.int64), run.held.astype(np.int64),
+        run.stall.astype(np.int64),
     )  # fmt: skip

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from pykittens.asm.execution import WorkgroupTrace
-from pykittens.isa.instruction import Instruction
+from pykittens.asm.execution import Survey, WorkgroupTrace
 
 from .caches import Panels
 from .costs import LINE, Costs, lane_addresses, touched_lines
@@ -15,23 +14,11 @@ from .costs import LINE, Costs, lane_addresses, touched_lines
 Array = np.ndarray
 
 
-class Survey(Protocol):
-    """Loads of many workgroups up to their first loop's end: parallel arrays (see sim/trace.py)."""
-
-    workgroups: int
-    instructions: tuple[Instruction | None, ...]
-    workgroup: Array
-    wave: Array
-    op: Array
-    soffset: Array
-    base: Array
-    row: Array
-
-
 def panels_of(survey: Survey, trace: WorkgroupTrace, costs: Costs) -> list[Panels]:
     """The panels that the surveyed workgroups read, each as large as the traced workgroup's.
 
-    A load's panel is known by its first address. Loads that tell workgroups apart in the same way count as one.
+    A load's panel is known by its first address, which is its label. Loads that tell workgroups apart in the same way
+    count as one.
     """
     firsts = _first_addresses(survey)
     sizes = _sizes(trace, costs)
@@ -40,12 +27,13 @@ def panels_of(survey: Survey, trace: WorkgroupTrace, costs: Costs) -> list[Panel
         nbytes, requested = sizes.get(key, (0.0, 0.0))
         entry = rows.setdefault(labels.tobytes(), [0.0, 0.0])  # waves that read the same panel
         entry[0], entry[1] = max(entry[0], nbytes), entry[1] + requested
-    merged: dict[bytes, list[float]] = {}
+    merged: dict[bytes, tuple[Array, list[float]]] = {}
     for raw, (nbytes, requested) in rows.items():
-        partition = np.unique(np.frombuffer(raw, np.int64), return_inverse=True)[1]
-        entry = merged.setdefault(_canonical(partition).tobytes(), [0.0, 0.0])
+        addresses = np.frombuffer(raw, np.int64)
+        partition = np.unique(addresses, return_inverse=True)[1]
+        _, entry = merged.setdefault(_canonical(partition).tobytes(), (addresses, [0.0, 0.0]))
         entry[0], entry[1] = entry[0] + nbytes, entry[1] + requested
-    return [Panels(np.frombuffer(raw, np.int64), *both) for raw, both in merged.items() if both[1]]
+    return [Panels(addresses, *both) for addresses, both in merged.values() if both[1]]
 
 
 def _canonical(partition: Array) -> Array:

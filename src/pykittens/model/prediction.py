@@ -7,8 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from pykittens.isa.instruction import Instruction
+
+from .caches import Panels
 from .chip import Dispatch, Occupancy
 from .clock import Clock
+from .costs import LdsUse
 from .loops import HotLoop
 
 Array = np.ndarray
@@ -44,11 +48,12 @@ class WaveTimes:
 class InstructionTimes:
     """Where the time went, by instruction of the program: parallel arrays and tuples, in the order of the code.
 
-    pc: bytes from the code's start as the code object has it. text; phase and line ("file.py:12") or None. executed:
-    times on the modelled unit. issue_clk: wave-clk its issues took. stall_clk: (n, reasons) wave-clk waited before it,
-    by `cu.REASONS`.
+    program: the instructions, None where a slot is none. pc: bytes from the code's start as the code object has it.
+    text; phase and line ("file.py:12") or None. executed: times on the modelled unit. issue_clk: wave-clk its issues
+    took. stall_clk: (n, reasons) wave-clk waited before it, by `cu.REASONS`.
     """
 
+    program: tuple[Instruction | None, ...]
     pc: Array
     text: tuple[str, ...]
     phase: tuple[str | None, ...]
@@ -75,7 +80,7 @@ class Prediction:
     cycles at `clock`, and the launch. tflops: matrix FLOP executed in those seconds; tbps: HBM bytes. l2_hit, llc_hit:
     of loads, 0 to 1. stalls: share of the waves' time by reason, "issuing" included; together 1. lds_conflict: LDS
     passes beyond the conflict-free ones, as a share of these. requested_bytes, hbm_read_bytes, hbm_written_bytes: of
-    the whole launch.
+    the whole launch. lds: the first workgroup's LDS instructions. panels: what the surveyed workgroups read.
     """
 
     kernel: str
@@ -101,6 +106,8 @@ class Prediction:
     guesses: tuple[Guess, ...]
     instructions: InstructionTimes = field(repr=False)
     waves: tuple[WaveTimes, ...] = field(repr=False)
+    lds: tuple[LdsUse, ...] = field(repr=False)
+    panels: tuple[Panels, ...] = field(repr=False)
 
     @property
     def cycles_per_iteration(self) -> float | None:

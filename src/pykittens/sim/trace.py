@@ -6,12 +6,12 @@ import ctypes
 import time
 from collections.abc import Sequence
 from ctypes import c_uint64
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from pykittens.asm.execution import MEMORY_RECORD, WaveTrace, WorkgroupTrace
+from pykittens.asm.execution import MEMORY_RECORD, Survey, WaveTrace, WorkgroupTrace
 from pykittens.errors import InputError
 from pykittens.isa.instruction import Instruction
 from pykittens.isa.registers import Reg
@@ -106,24 +106,6 @@ def _addressing(instruction: Instruction, program: Program) -> tuple[int, ...]:
         rows = min(2, vector.count)
     first, bases = (base.index, min(4, base.count)) if isinstance(base, Reg) and base.file == "s" else (NONE, 0)
     return 1, row, rows, first, bases, offset.index if isinstance(offset, Reg) else NONE
-
-
-@dataclass(frozen=True)
-class Survey:
-    """Vector loads and atomics of many workgroups up to their first loop's end: parallel arrays, one entry for each.
-
-    workgroup, wave, op (index into ``instructions``), record (`MEMORY_RECORD` fields, of the first active lane only in
-    ``row``, uint32 (n, 2)). workgroups: how many were looked at, the first ones of the grid.
-    """
-
-    workgroups: int
-    instructions: tuple[Instruction | None, ...]
-    workgroup: np.ndarray
-    wave: np.ndarray
-    op: np.ndarray
-    soffset: np.ndarray
-    base: np.ndarray
-    row: np.ndarray
 
 
 def trace_workgroups(plan: Plan, workgroups: Sequence[int], limit: int) -> list[WorkgroupTrace]:

@@ -1,0 +1,89 @@
+"""Which order of tiles suits the caches: hit rates and modelled time of a GEMM's grid under given orders.
+
+Time comes from the chip alone: the longest of what the matrix cores take at a good schedule's utilisation, less power
+for the traffic that the order causes, and what the L2s, the memory-side cache and the HBM take. The schedule is left
+out, so that orders can be compared in milliseconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pykittens.arch import Arch
+from pykittens.arch.facts import Device
+
+from .caches import CacheRates, Panels, cache_rates
+from .clock import clock, seconds_at
+
+Array = np.ndarray
+
+UTILISATION = 0.9
+"""MFMA utilisation that the orders are compared at: of a good schedule."""
+
+
+@dataclass(frozen=True)
+class GemmGrid:
+    """C[m, n] = A[m, k] B[n, k] in tiles of ``tile`` rows and columns, with elements of ``element_bytes``.
+
+    Workgroups of a batch follow each other.
+    """
+
+    m: int
+    n: int
+    k: int
+    tile: tuple[int, int]
+    element_bytes: int = 2
+    batch: int = 1
+
+    @property
+    def rows(self) -> int:
+        return -(-self.m // self.tile[0])
+
+    @property
+    def cols(self) -> int:
+        return -(-self.n // self.tile[1])
+
+    @property
+    def workgroups(self) -> int:
+        return self.rows * self.cols * self.batch
+
+    @property
+    def flops(self) -> float:
+        return 2.0 * self.m * self.n * self.k * self.batch
+
+
+@dataclass(frozen=True)
+class OrderFigures:
+    """One order, modelled: hit rates 0 to 1, seconds, TFLOPS, and what bounds the time."""
+
+    rates: CacheRates
+    seconds: float
+    tflops: float
+    bound: str
+
+
+def order_figures(grid: GemmGrid, tiles: Array, arch: Arch, device: Device, per_cu: int = 1) -> OrderFigures:
+    """``tiles``: (row, col) of each workgroup of one matrix in launch order, int (rows * cols, 2)."""
+    batch = np.repeat(np.arange(grid.batch), len(tiles))
+    row, col = (np.tile(tiles[:, i], grid.batch) for i in range(2))
+    a, b = (side * grid.k * grid.element_bytes for side in grid.tile)
+    panels = [
+        Panels(batch * grid.rows + row, float(a), float(a)), Panels(batch * grid.cols + col, float(b), float(b))
+    ]  # fmt: skip
+    slots = device.cus_per_xcd * per_cu
+    rates = cache_rates(panels, grid.workgroups, slots, device.xcds, arch.memory.l2_bytes, arch.memory.mall_bytes)
+    at = clock(device, UTILISATION, 16)
+    flop_per_clk = {2: arch.matrix_flop_per_clk.bf16, 1: arch.matrix_flop_per_clk.fp8}[grid.element_bytes]
+    rounds = -(-grid.workgroups // (device.cus * per_cu)) * per_cu
+    cycles = rounds * 2.0 * grid.tile[0] * grid.tile[1] * grid.k / flop_per_clk / UTILISATION
+    times = {
+        "matrix cores": seconds_at(device, arch, cycles, at, UTILISATION, rates),
+        "L2": rates.requested_bytes / (arch.memory.l2_achieved_gbps * 1e9),
+        "LLC": rates.l2_miss_bytes / (arch.memory.mall_achieved_gbps * 1e9),
+        "HBM": rates.hbm_bytes / (device.hbm_achieved_gbps * 1e9),
+    }
+    bound = max(times, key=lambda name: times[name])
+    seconds = times[bound]
+    return OrderFigures(rates, seconds, grid.flops / seconds / 1e12, bound)
