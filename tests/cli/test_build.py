@@ -41,12 +41,12 @@ def test_table_and_register_map(tmp_path: Path) -> None:
 
 
 BAD = [
-    (["build", "gem"], "there is no kernel 'gem'; use one of gemm [unknown-kernel]"),
+    (["build", "gem"], "there is no kernel 'gem'; use one of gemm, "),
     (["build", "gemm", "--arch", "gfx90a"], "unknown arch 'gfx90a'; choose one of gfx942, gfx950"),
     (["build", "gemm", "--dtype", "f64"], "no --dtype 'f64'; use one of bf16, f16"),
     (["build", "gemm", "--out-dtype", "i8"], "use one of bf16, f16, f32"),
     (["build", "gemm", "--layout", "BA"], "use one of ABt, AB"),
-    (["build", "gemm", "--tile", "64"], "No such option: --tile"),
+    (["build", "gemm", "--tiles", "64"], "No such option: --tiles"),
     (["build", "x.co"], "there is no kernel 'x.co'"),
 ]
 

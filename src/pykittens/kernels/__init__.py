@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from .epilogue import Epilogue
 from .gemm import gemm
+from .gemm_interleaved import gemm_interleaved
 
-KERNELS = {kernel.name: kernel for kernel in (gemm,)}
+KERNELS = {kernel.name: kernel for kernel in (gemm, gemm_interleaved)}
 """Every kernel by name, for the command line."""
 
-__all__ = ["KERNELS", "gemm"]
+__all__ = ["KERNELS", "Epilogue", "gemm", "gemm_interleaved"]

@@ -90,8 +90,13 @@ class BoundEpilogue:
         self.beta = argument("beta", scalar()) if chosen.scaling == "alpha_beta" else None
         if chosen.bias != "none":
             self._vector("bias", {"row": "rows", "col": "cols"}[chosen.bias], C.dtype, maps.add)
-        self.residual = argument("R", gl(C.dtype)) if chosen.residual == "add" else None
+        self.residual = (
+            argument("R", gl(C.dtype, rank=2 if C.batch_stride is None else 3)) if chosen.residual == "add" else None
+        )
         if self.residual is not None:
+            if C.batch_stride is not None:
+                require_equal(self.residual.batches, C.batches, "R and C must have the same batches")
+                self.residual = self.residual[C.batch]
             require_equal(self.residual.rows, C.rows, "R and C must have the same M (rows)")
             require_equal(self.residual.cols, C.cols, "R and C must have the same N (columns)")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import grid
+from .interleave import Interleave
 from .ping_pong import PingPong
 
-__all__ = ["PingPong", "grid"]
+__all__ = ["Interleave", "PingPong", "grid"]

@@ -15,8 +15,9 @@ import numpy as np
 from pykittens import arch as chips
 from pykittens.errors import InputError
 from pykittens.tile.expression import Int, below, evaluate, minimum, select
+from pykittens.tile.global_tensor import gl
 from pykittens.tile.program_inputs import WORKGROUP
-from pykittens.tile.trace import current
+from pykittens.tile.trace import current, require_equal
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,8 @@ class RowMajor:
 
     def __call__(self, rows: Int, cols: Int) -> tuple[Int, Int]:
         """This workgroup's (tile row, tile column); the launch has cols x rows workgroups."""
-        current().grid = (cols, rows, 1)
+        trace = current()
+        trace.grid = (cols, rows, trace.batches)
         return WORKGROUP[1], WORKGROUP[0]
 
     def tiles(self, rows: int, cols: int) -> np.ndarray:
@@ -56,7 +58,7 @@ class Chiplet:
     def __call__(self, rows: Int, cols: Int) -> tuple[Int, Int]:
         """This workgroup's (tile row, tile column); the launch has rows * cols workgroups in one row."""
         trace = current()
-        trace.grid = (rows * cols, 1, 1)
+        trace.grid = (rows * cols, 1, trace.batches)
         return self._place(WORKGROUP[0], rows, cols, self.xcds or chips.get(trace.arch).device().xcds)
 
     def tiles(self, rows: int, cols: int) -> np.ndarray:
@@ -82,6 +84,32 @@ class Chiplet:
         height = minimum(rows - first, self.window)
         inside = index % band
         return first + inside % height, inside // height
+
+
+def batch(*tensors: gl) -> tuple[gl, ...]:
+    """Of tensors of rank 3, this workgroup's matrices; others as they are. Call it before the order.
+
+    The grid gets a third axis, one batch each, and a launch needs the same number of batches of all.
+    """
+    batched = [tensor for tensor in tensors if tensor.rank == 3]
+    if not batched:
+        return tensors
+    for tensor in batched:
+        require_equal(
+            tensor.batches, batched[-1].batches, f"{tensor.name} and {batched[-1].name} must have the same batches"
+        )
+    current().batches = batched[-1].batches
+    return tuple(tensor[WORKGROUP[2]] if tensor.rank == 3 else tensor for tensor in tensors)
+
+
+def tile(chosen: str, known: tuple[tuple[int, int], ...]) -> tuple[int, int]:
+    """Rows and columns of a workgroup's tile: ``"128x128"`` if it is known, the first one for ``"auto"``."""
+    names = {f"{rows}x{cols}": (rows, cols) for rows, cols in known}
+    if chosen == "auto":
+        return known[0]
+    if chosen not in names:
+        raise InputError("option-value", f"tile is {chosen!r}", fix=f"use auto or one of {', '.join(names)}")
+    return names[chosen]
 
 
 row_major = RowMajor()

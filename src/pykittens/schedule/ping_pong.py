@@ -13,6 +13,8 @@ from pykittens.tile.tiles import Registers, st
 from pykittens.tile.trace import OpCall, current, when
 from pykittens.tile.trace import phase as named
 
+from .interleave import interleaved
+
 COMPUTE_PRIORITY = 1
 
 
@@ -47,9 +49,10 @@ class PingPong:
         trace = current()
         trace.take_back(calls)
         with named(name):
-            for call in calls:
-                if not call.op.computes:
-                    trace.place(call)
+            # Reads and copies by turns: between the M0 of a copy and the copy something else has to come.
+            memory = [call for call in calls if not call.op.computes]
+            if memory:
+                interleaved(1.0, *memory)
             if wait:
                 wait_for(*wait)
             barrier()

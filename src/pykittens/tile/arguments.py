@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pykittens.asm.metadata import KernelArgument
 from pykittens.asm.program import user_line
-from pykittens.errors import BuildError
+from pykittens.errors import BuildError, InputError
 from pykittens.isa.registers import s
 
 from . import dtypes
@@ -82,7 +82,10 @@ def bind(name: str, declared: object, options: dict[str, Any], arch: str, before
             fix='annotate tensors as pk.gl("bf16") or pk.gl("option name"), numbers as pk.scalar("f32")',
         )  # fmt: skip
     chosen = options.get(declared.dtype_name, declared.dtype_name)  # type: ignore[arg-type]
-    return TensorArgument(name, declared.bind(name, dtypes.get(chosen, arch)), offset)
+    rank = options.get(str(declared.rank), declared.rank)
+    if rank not in _PARTS:
+        raise InputError("rank", f"{name} has rank {rank!r}", fix="use 1, 2 or 3")
+    return TensorArgument(name, declared.bind(name, dtypes.get(chosen, arch), rank), offset)
 
 
 def bind_signature(function: Callable[..., None], options: dict[str, Any], arch: str) -> list[Argument]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass
+from typing import Any
 
 from pykittens.asm.program import user_line
 from pykittens.errors import BuildError
@@ -17,11 +18,12 @@ class gl:
     contiguous. ``rank`` 1 is a vector (one row of ``cols`` elements), ``rank`` 3 a batch of ``batches`` matrices.
 
     As a kernel parameter's annotation, ``pk.gl("bf16")`` fixes the dtype and ``pk.gl("dtype")`` takes it from the
-    keyword parameter of that name.
+    keyword parameter of that name; so does ``rank``.
     """
 
-    def __init__(self, dtype: str | DType, rank: int = 2) -> None:
-        self.dtype_name, self.rank = dtype, rank
+    def __init__(self, dtype: str | DType, rank: int | str = 2) -> None:
+        self.dtype_name = dtype
+        self.rank: Any = rank
         self.dtype: DType
         self.name = ""
         self.pointer: Expr
@@ -33,14 +35,14 @@ class gl:
         self.batch: Int = 0
         self.first_row: Int = 0
 
-    def bind(self, name: str, dtype: DType) -> gl:
+    def bind(self, name: str, dtype: DType, rank: int) -> gl:
         """The parameter as it is seen while tracing."""
-        bound = gl(dtype, self.rank)
+        bound = gl(dtype, rank)
         bound.name, bound.dtype, bound.pointer = name, dtype, leaf("arg", name, "pointer")
         bound.cols = leaf("arg", name, "cols")
-        if self.rank > 1:
+        if rank > 1:
             bound.rows, bound.stride = leaf("arg", name, "rows"), leaf("arg", name, "stride")
-        if self.rank > 2:
+        if rank > 2:
             bound.batches, bound.batch_stride = leaf("arg", name, "batches"), leaf("arg", name, "batch_stride")
         return bound
 

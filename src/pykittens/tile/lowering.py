@@ -52,6 +52,15 @@ class Lowering:
         """Append one instruction to the current scope."""
         self.program.emit(name, *operands, **modifiers)
 
+    @contextmanager
+    def collected(self) -> Iterator[list[Item]]:
+        """What is emitted inside goes into the list that is given, for the caller to place; kept values do not."""
+        before, self.program.items = self.program.items, []
+        try:
+            yield self.program.items
+        finally:
+            self.program.items = before
+
     def wait_for(self, tiles: tuple[str, ...], registers: tuple[Reg, ...]) -> None:
         """From here on this wave's copies into these shared tiles and its loads into these registers have landed."""
         where, phase = self.program.where, self.program.phase

@@ -54,8 +54,7 @@ class st:
         trace = current()
         self.dtype, self.rows, self.cols = dtypes.get(dtype, trace.arch), rows, cols
         self.shape = shared_shape.get(shape or ("16x128" if self.dtype.bits == 8 else "16x32"))
-        base = name or f"st{len(trace.shared)}"
-        self.name = base + "".join(f"[{i}]" for i in index)
+        self.name = _indexed(name or f"st{len(trace.shared)}", index)
         _whole(self.name, rows, cols, self.shape.rows, self.shape.cols)
         trace.shared.append(self)
 
@@ -178,7 +177,7 @@ class rt(Registers):
         self.layout = layout
         self.shape = register_shape.get(shape or default_shape(trace.arch, self.dtype, layout))
         self.shape.across(layout)
-        self.name = (name or f"rt{len(trace.registers)}") + "".join(f"[{i}]" for i in index)
+        self.name = _indexed(name or f"rt{len(trace.registers)}", index)
         _whole(self.name, rows, cols, self.shape.rows, self.shape.cols)
         trace.registers.append(self)
 
@@ -239,6 +238,11 @@ def default_shape(arch: str, dtype: DType, layout: str) -> str:
         return "16x16"
     depth = {("gfx942", 16): 16, ("gfx942", 8): 32, ("gfx950", 16): 32, ("gfx950", 8): 128}[arch, dtype.bits]
     return f"16x{depth}" if layout == "row" else f"{depth}x16"
+
+
+def _indexed(name: str, index: tuple[int, ...]) -> str:
+    """``As[0, 1]``"""
+    return f"{name}[{', '.join(map(str, index))}]" if index else name
 
 
 def _whole(name: str, rows: int, cols: int, step_rows: int, step_cols: int) -> None:

@@ -89,6 +89,7 @@ class Trace:
         self.shared: list[Any] = []
         self.registers: list[Any] = []
         self.grid: tuple[Int, Int, Int] = (1, 1, 1)
+        self.batches: Int = 1
         self.loops = 0
         self.loaded = 0
         self.arguments: list[Any] = []
@@ -100,6 +101,11 @@ class Trace:
     @property
     def wave_count(self) -> int:
         return self.waves[0] * self.waves[1]
+
+    def require_arch(self, arch: str) -> None:
+        """`BuildError` on other chips than ``arch``."""
+        if self.arch != arch:
+            raise BuildError("kernel-arch", f"this kernel is for {arch}, not for {self.arch}", where=user_line())
 
     def record(self, op: Op, args: tuple[Any, ...], options: dict[str, Any]) -> OpCall:
         call = OpCall(op, args, options, user_line(), self.phase)

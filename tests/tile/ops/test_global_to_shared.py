@@ -19,7 +19,7 @@ COPIED = [name for name in shared_shape.SHAPES if name != "16x16_swizzled"]
 
 def window(dtype: str, rows: int, cols: int) -> GlobalTile:
     """The first tile of a tensor that is just as large."""
-    tensor = gl(dtype).bind("A", dtypes.get(dtype))
+    tensor = gl(dtype).bind("A", dtypes.get(dtype), 2)
     tensor.rows, tensor.cols, tensor.stride = rows, cols, STRIDE
     return tensor.tile(0, 0)
 

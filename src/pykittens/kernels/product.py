@@ -1,0 +1,127 @@
+"""The two factors of a matrix product: their tiles in LDS, copies of K-tiles into them, a wave's reads of its part.
+
+Every GEMM here has one of these; the kernels differ in sizes, in registers and in when things happen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pykittens.errors import InputError
+from pykittens.tile import (
+    barrier,
+    cdiv,
+    gl,
+    load,
+    loop,
+    minimum,
+    mma_AB,
+    mma_ABt,
+    require_equal,
+    rt,
+    select,
+    st,
+    wait_for,
+)
+from pykittens.tile.dtypes import get
+from pykittens.tile.expression import Int, binary
+from pykittens.tile.tiles import SharedView
+from pykittens.tile.trace import OpCall
+
+K_TILE_BITS = 1024
+"""Bits of a row in a K-tile: 64 elements of 16 bits, 128 of 8."""
+LAYOUTS = ("ABt", "AB")
+
+
+class Product:
+    """C[M, N] = A[M, K] times B[N, K] transposed (layout ``ABt``) or B[K, N] (``AB``), for one workgroup.
+
+    halves: rows of A and columns of B in one shared tile; a workgroup has two of each, with ``stages`` K-tiles in LDS.
+    part: rows and columns that a wave reads of a half. place: (row, column) of the workgroup's tile. wave: of the wave
+    in its grid. ``shape``: the shared shape of B where the usual one does not do.
+    """
+
+    def __init__(
+        self, A: gl, B: gl, C: gl, dtype: str, layout: str, *, halves: tuple[int, int], part: tuple[int, int],
+        place: tuple[Int, Int], wave: tuple[Int, Int], stages: int = 2, shape: str | None = None,
+    ) -> None:  # fmt: skip
+        if layout not in LAYOUTS:
+            raise InputError("option-value", f"layout is {layout!r}", fix=f"use one of {', '.join(LAYOUTS)}")
+        self.A, self.B, self.transposed = A, B, layout == "ABt"
+        self.halves, self.part, self.place, self.wave = halves, part, place, wave
+        self.dtype, self.depth, self.stages = dtype, K_TILE_BITS // get(dtype).bits, stages
+        b_cols, b_depth = (B.rows, B.cols) if self.transposed else (B.cols, B.rows)
+        require_equal(C.rows, A.rows, "C and A must have the same M (rows)")
+        require_equal(C.cols, b_cols, "C and B must have the same N")
+        require_equal(A.cols, b_depth, "A and B must have the same K")
+        # Tiles that lie whole in K are copied 16 bytes a lane; the last part of K, and rows not 4-byte aligned, by
+        # element.
+        self.whole = select(binary("and", A.aligned(4), B.aligned(4)), A.cols // self.depth, 0)
+        self.As: Any = st(dtype, halves[0], self.depth, copies=(stages, 2), name="As")  # [K-tile % stages, half]
+        size = (halves[1], self.depth) if self.transposed else (self.depth, halves[1])
+        self.Bs: Any = st(dtype, *size, shape, copies=(stages, 2), name="Bs")
+
+    # -- registers -------------------------------------------------------------------------------------------
+    def a_tile(self, **options: Any) -> Any:
+        """Registers for a wave's part of a half of A."""
+        return rt(self.dtype, self.part[0], self.depth, **options)
+
+    def b_tile(self, **options: Any) -> Any:
+        """Registers for a wave's part of a half of B."""
+        if self.transposed:
+            return rt(self.dtype, self.part[1], self.depth, **options)
+        return rt(self.dtype, self.depth, self.part[1], "col", **options)
+
+    @property
+    def mma(self) -> Any:
+        """The op that multiplies `a_tile` and `b_tile`."""
+        return mma_ABt if self.transposed else mma_AB
+
+    # -- memory ----------------------------------------------------------------------------------------------
+    def copy_a(self, t: Int, half: int) -> OpCall:
+        """The copy of K-tile t, the last whole one at most, of a half of A into its stage of LDS."""
+        source = self.A.tile(2 * self.place[0] + half, minimum(t, self.whole - 1))
+        return load(self.As[t % self.stages, half], source, edges="inside")
+
+    def copy_b(self, t: Int, half: int) -> OpCall:
+        """The same of B."""
+        source = self._tile_of_b(minimum(t, self.whole - 1), half)
+        return load(self.Bs[t % self.stages, half], source, edges="inside" if self.transposed else "any")
+
+    def _tile_of_b(self, t: Int, half: int) -> Any:
+        col = 2 * self.place[1] + half
+        return self.B.tile(col, t) if self.transposed else self.B.tile(t, col)
+
+    def view_a(self, t: Int, half: int) -> SharedView:
+        """What this wave reads of a half of A."""
+        view: SharedView = self.As[t % self.stages, half].subtile(self.part[0], self.depth, self.wave[0], 0)
+        return view
+
+    def view_b(self, t: Int, half: int) -> SharedView:
+        """What this wave reads of a half of B."""
+        tile = self.Bs[t % self.stages, half]
+        if self.transposed:
+            view: SharedView = tile.subtile(self.part[1], self.depth, self.wave[1], 0)
+        else:
+            view = tile.subtile(self.depth, self.part[1], 0, self.wave[1])
+        return view
+
+    def tiles(self, t: Int) -> tuple[st, st, st, st]:
+        """The four shared tiles of K-tile t."""
+        stage = t % self.stages
+        return self.As[stage, 0], self.As[stage, 1], self.Bs[stage, 0], self.Bs[stage, 1]
+
+    def remaining(self, multiply: Callable[[], None]) -> None:
+        """The K-tiles that `copy_a` and `copy_b` do not take, one after the other in stage 0; ``multiply`` is what
+        follows when all waves have one.
+        """
+        for t in loop(self.whole, cdiv(self.A.cols, self.depth)):
+            wait_for(*self.tiles(0))
+            barrier()
+            for half in range(2):
+                load(self.As[0, half], self.A.tile(2 * self.place[0] + half, t), edges="zero")
+                load(self.Bs[0, half], self._tile_of_b(t, half), edges="zero")
+            wait_for(*self.tiles(0))
+            barrier()
+            multiply()
