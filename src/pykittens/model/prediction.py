@@ -148,8 +148,8 @@ class Prediction:
         return prediction_text(self)
 
 
-def prediction_text(p: Prediction) -> str:
-    """The prediction for a terminal; every figure is called modelled."""
+def summary_rows(p: Prediction) -> list[tuple[str, str, str]]:
+    """The prediction's figures in words: name, value with unit, and what belongs beside it. All are modelled."""
     rows = [
         ("time", f"{p.seconds * 1e6:,.1f} us", f"{p.cycles:,.0f} clk at {p.clock.mhz:,.0f} MHz, and the launch"),
         ("clock", f"{p.clock.mhz:,.0f} MHz", f"{p.clock.low_mhz:,.0f} to {p.clock.high_mhz:,.0f}; {p.clock.source}"),
@@ -172,8 +172,13 @@ def prediction_text(p: Prediction) -> str:
         ("occupancy", f"{o.workgroups} workgroups a CU", f"{o.waves_per_simd:g} waves a SIMD; {o.limited_by} decide"),
         ("dispatch", f"{d.rounds} rounds", f"{d.workgroups:,} workgroups; the last round is {100 * d.tail:.0f} % full"),
     ]
+    return rows
+
+
+def prediction_text(p: Prediction) -> str:
+    """The prediction for a terminal; every figure is called modelled."""
     lines = [f"{p.kernel} on {p.device} ({p.arch}), grid {p.grid}, block {p.block}: modelled, not measured"]
-    lines += [f"  {name:<18} {value:>22}  modelled  {note}" for name, value, note in rows]
+    lines += [f"  {name:<18} {value:>22}  modelled  {note}" for name, value, note in summary_rows(p)]
     lines.append("  where the waves' time goes (modelled)")
     lines += [f"    {name:<32} {100 * share:5.1f} %" for name, share in p.stalls.items() if share >= 0.0005]
     lines.append("  guesses that this rests on")
