@@ -89,7 +89,9 @@ def refill(*between: str) -> str:
     """All waves read what the next copy of wave 0 overwrites."""
     steps = "\n".join(f"  {line}" for line in between)
     copy = "  s_mov_b32 m0, 0\n  buffer_load_dword v22, s[8:11], 0 offen lds\n"
-    fill = f"  v_lshlrev_b32 v22, 2, v21\n  s_cbranch_scc0 .Lfilled\n{copy}  s_waitcnt vmcnt(0)\n.Lfilled:\n  s_barrier\n"
+    fill = (
+        f"  v_lshlrev_b32 v22, 2, v21\n  s_cbranch_scc0 .Lfilled\n{copy}  s_waitcnt vmcnt(0)\n.Lfilled:\n  s_barrier\n"
+    )
     return (
         "  s_load_dwordx2 s[8:9], s[0:1], 0x0\n  s_mov_b32 s10, 16384\n  s_mov_b32 s11, 0x20000\n"
         f"  s_waitcnt lgkmcnt(0)\n{WAVES}{fill}  ds_read_b32 v3, v22\n{steps}\n"

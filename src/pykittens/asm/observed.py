@@ -43,11 +43,11 @@ class Kind(IntEnum):
 
 @dataclass(frozen=True)
 class Access:
-    """One side of an event: the instruction (None where it is not known), the wave, the workgroup."""
+    """One side of an event: the instruction (None where it is not known), the wave, the workgroup (None: several)."""
 
     instruction: Instruction | None
     wave: int | None
-    workgroup: int
+    workgroup: int | None
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,9 @@ def _between_groups(event: Event, place_of: PlaceOf) -> Finding:
     now, before = event.access, event.before
     assert before is not None
     verb, other = _GROUPS[event.kind]
-    why = f"workgroup {now.workgroup} {verb} {_bytes(event)} that workgroup {before.workgroup} {other}, in any order"
+    whom = "several workgroups" if before.workgroup is None else f"workgroup {before.workgroup}"
+    other = other.removesuffix("s") if before.workgroup is None else other
+    why = f"workgroup {now.workgroup} {verb} {_bytes(event)} that {whom} {other}, in any order"
     fix = "let one workgroup own each byte, or use atomics"
     if event.kind in _SAME:
         why, fix = f"{why}; both write the same value", "let one workgroup write it"

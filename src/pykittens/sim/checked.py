@@ -29,6 +29,7 @@ from pykittens.sim.runner import GroupMemory, Job, Runner
 _LDS_WORD = _GROUP_BYTES = 4
 _SET_UP = (102, 103, 126, 127)
 """FLAT_SCRATCH and EXEC, which every wave starts with."""
+_SEVERAL = (1 << 64) - 1
 POISON_DWORD = 0xFFFFFFFF
 
 
@@ -85,11 +86,11 @@ class _Shadows:
         for shadow, (host, size, base, writable, beside) in zip(self.table, entries, strict=False):
             shadow.host, shadow.size, shadow.base, shadow.beside = host, size, base, beside
             if writable:
-                writer, *groups = np.zeros(size, np.uint64), np.zeros(size, np.uint32), np.zeros(size, np.uint32)
-                self.arrays += [writer, *groups]
-                self._written.append((host, groups[0]))
-                shadow.writer = writer.ctypes.data
-                shadow.writer_group, shadow.reader_group = (each.ctypes.data for each in groups)
+                writer, reader, group = (np.zeros(size, dtype) for dtype in (np.uint64, np.uint64, np.uint32))
+                self.arrays += [writer, reader]
+                self._written.append((host, group))
+                shadow.writer, shadow.reader = writer.ctypes.data, reader.ctypes.data
+                shadow.writer_group = group.ctypes.data
 
     def written(self, array: Array) -> Array:
         """Which bytes of an array a kernel wrote: bool, one for each byte of its elements in their order."""
@@ -178,7 +179,8 @@ def _event(record: Any, program: Program) -> Event:
     before = None
     if record["before_op"] != NONE:
         wave = None if record["before_wave"] == NONE else int(record["before_wave"])
-        before = Access(_instruction(program, int(record["before_op"])), wave, int(record["other_group"]))
+        other = None if record["other_group"] == _SEVERAL else int(record["other_group"])
+        before = Access(_instruction(program, int(record["before_op"])), wave, other)
     lane = None if record["lane"] == NONE else int(record["lane"])
     access = Access(_instruction(program, int(record["op"])), int(record["wave"]), group)
     return Event(

@@ -89,7 +89,8 @@ typedef struct Event_ {
 typedef struct Shadow {
   uint64_t host, size, base;   /* base: device address */
   uint64_t *writer;            /* stamp of the last write */
-  uint32_t *writer_group, *reader_group; /* workgroup + 1 of the last write, and of the reads: MANY_GROUPS for several */
+  uint32_t *writer_group;      /* workgroup + 1 of the last write */
+  uint64_t *reader;            /* workgroup + 1 of the reads, MANY_GROUPS for several, then wave and operation of the last */
   uint32_t written, beside;    /* whether anything was written; whether it is the space beside buffers */
 } Shadow;
 

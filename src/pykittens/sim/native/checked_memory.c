@@ -2,7 +2,7 @@
  * accesses beside the buffers. */
 #include "checked.h"
 
-typedef uint32_t u32x16_any __attribute__((vector_size(64), aligned(4), may_alias));
+typedef u64x8 u64x8_any __attribute__((aligned(8), may_alias));
 
 /* One access of a wave as it goes over lanes. */
 typedef struct Access {
@@ -11,7 +11,7 @@ typedef struct Access {
   Checker *c;
   const uint64_t *limit;
   const Shadow *base; /* the buffer that the base address is in, if it is in one */
-  uint64_t stamp;
+  uint64_t stamp, reader;
   uint32_t writes, atomic, group, lane, same;
 } Access;
 
@@ -29,12 +29,11 @@ static Shadow *shadow_of(Checker *c, uint64_t host) {
 static void race(Access *x, const Shadow *s, uint64_t at, uint32_t kind, uint64_t cell, uint32_t group) {
   if (x->same && kind == GROUPS_WRITE_AFTER_WRITE) kind = GROUPS_SAME_VALUE;
   if (x->same && kind == GLOBAL_WRITE_AFTER_WRITE) kind = GLOBAL_SAME_VALUE;
-  uint32_t before = cell ? CELL_OP(cell) : NONE;
-  CheckEvent *e = check_event(x->w, kind, x->a->index, before, x->lane, s->base + at, x->a->extent);
+  CheckEvent *e = check_event(x->w, kind, x->a->index, CELL_OP(cell), x->lane, s->base + at, x->a->extent);
   if (!e) return;
-  e->other_group = group - 1;
-  if (cell) e->before_wave = CELL_WAVE(cell);
-  if (cell && group == x->group) e->unfinished = check_was_issued(x->w, cell);
+  e->other_group = group == MANY_GROUPS ? ~0ull : group - 1;
+  e->before_wave = CELL_WAVE(cell);
+  if (group == x->group) e->unfinished = check_was_issued(x->w, cell);
 }
 
 /* An access against the last write of one byte. */
@@ -54,8 +53,8 @@ static void write_bytes(Access *x, Shadow *s, uint64_t at, uint32_t bytes) {
   s->written = 1;
   for (uint64_t i = at; i < at + bytes; i++) {
     against_writer(x, s, i);
-    uint32_t readers = s->reader_group[i];
-    if (readers && readers != x->group && !x->atomic) race(x, s, i, GROUPS_WRITE_AFTER_READ, 0, readers);
+    uint32_t readers = (uint32_t)(s->reader[i] >> 32);
+    if (readers && readers != x->group && !x->atomic) race(x, s, i, GROUPS_WRITE_AFTER_READ, s->reader[i], readers);
     s->writer[i] = x->stamp, s->writer_group[i] = x->group;
   }
 }
@@ -63,14 +62,15 @@ static void write_bytes(Access *x, Shadow *s, uint64_t at, uint32_t bytes) {
 static void read_bytes(Access *x, Shadow *s, uint64_t at, uint32_t bytes) {
   if (s->written)
     for (uint64_t i = at; i < at + bytes; i++) against_writer(x, s, i);
-  uint32_t *readers = s->reader_group + at;
-  if (bytes == 16) {
-    u32x16_any old = *(u32x16_any *)readers;
-    u32x16 mine = (u32x16)(old == 0) | (u32x16)(old == x->group);
-    *(u32x16_any *)readers = (mine & x->group) | ~mine; /* all ones: several */
-    return;
+  uint64_t *reader = s->reader + at, mine = x->reader, several = mine | (uint64_t)MANY_GROUPS << 32;
+  uint32_t done = 0;
+  for (; done + 8 <= bytes; done += 8) {
+    u64x8_any *cells = (u64x8_any *)(reader + done);
+    u64x8 old = *cells;
+    u64x8 alone = (u64x8)(old == 0) | (u64x8)(old >> 32 == x->group);
+    *cells = (alone & mine) | (~alone & several);
   }
-  for (uint32_t i = 0; i < bytes; i++) readers[i] = readers[i] && readers[i] != x->group ? MANY_GROUPS : x->group;
+  for (; done < bytes; done++) reader[done] = reader[done] && reader[done] >> 32 != x->group ? several : mine;
 }
 
 static void touch(Access *x, uint64_t host, uint32_t bytes) {
@@ -156,6 +156,7 @@ int32_t check_memory(Wave *w, const Watch *a) {
   Checker *c = w->group->checker;
   Access x = {.w = w, .a = a, .c = c, .limit = check_limits(w, VM), .group = (uint32_t)w->group->id + 1, .lane = NONE};
   x.atomic = a->role == ATOMIC_MEMORY, x.writes = x.atomic || a->role == STORES || a->role == SCALAR_STORES;
+  x.reader = (uint64_t)x.group << 32 | CELL(0, 0, w->id, VM, a->index);
   x.stamp = CELL(c->wave[w->id].issued[VM], x.atomic, w->id, VM, a->index);
   if (a->space >= SCALAR_SPACE) scalar(&x);
   else if (vector(&x) != NEXT) return FAULT;
