@@ -115,7 +115,8 @@ def test_a_load_that_is_not_waited_for() -> None:
     assert one_wave(body.format("  s_waitcnt vmcnt(0)\n")) == []
     assert one_wave(body.format("")) == ["wait-raw"]
     assert one_wave("  global_load_dword v5, v1, s[8:9]\n  v_mov_b32 v5, 0\n  s_waitcnt vmcnt(0)\n") == ["wait-waw"]
-    two = "  s_load_dword s20, s[8:9], 0x0\n  s_load_dword s21, s[8:9], 0x4\n  s_waitcnt lgkmcnt({})\n  s_mov_b32 s22, s20\n"
+    two = "  s_load_dword s20, s[8:9], 0x0\n  s_load_dword s21, s[8:9], 0x4\n  s_waitcnt lgkmcnt({})\n"
+    two += "  s_mov_b32 s22, s20\n"
     assert one_wave(two.format(0)) == []
     assert one_wave(two.format(1)) == ["wait-raw"]
 

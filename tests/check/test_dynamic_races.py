@@ -155,7 +155,7 @@ def test_lds_that_the_next_phase_uses_again(order: Order) -> None:
 
 @pytest.mark.parametrize("order", ORDERS, ids=repr)
 def test_waves_a_barrier_apart_are_followed(order: Order) -> None:
-    """Wave 1 runs one barrier behind, so that what it writes before its barrier n is ordered by barrier n + 1 of wave 0."""
+    """Wave 1 runs one barrier behind: what it writes before its barrier n comes before barrier n + 1 of wave 0."""
 
     def body(barriers: int) -> str:
         write = "  ds_write_b32 v22, v21\n  s_waitcnt lgkmcnt(0)\n  s_barrier\n  s_barrier\n"

@@ -128,10 +128,16 @@ CheckEvent *check_event(Wave *w, uint32_t kind, uint32_t op, uint32_t before_op,
 const uint64_t *check_limits(Wave *w, uint32_t in);
 /* Whether the access of a cell had at least been issued before the last barrier that this wave passed. */
 uint32_t check_was_issued(Wave *w, uint64_t cell);
+/* Where the pieces of an LDS access are, for the lanes that are active and inside. */
+typedef struct LdsPlaces {
+  uint32_t at[2][LANES];
+  uint64_t inside[2];
+} LdsPlaces;
+
 /* Before an operation on LDS, and on other memory. */
 void check_lds(Wave *w, const Watch *a);
 /* Which of the data that it moves is undefined, between registers and LDS. */
-void check_lds_data(Wave *w, const Watch *a);
+void check_lds_data(Wave *w, const Watch *a, const LdsPlaces *at);
 int32_t check_memory(Wave *w, const Watch *a);
 /* Undefined registers: what a wave starts with; arithmetic, run here, on some of them; what other operations do to them. */
 void check_begin_registers(Checker *c, Group *g, uint32_t number);

@@ -15,9 +15,6 @@ typedef struct Access {
   uint32_t lane, at, value, known; /* where it is; the value it stores, if known */
 } Access;
 
-typedef uint64_t u64x4 __attribute__((vector_size(32)));
-typedef u64x4 cells_any __attribute__((aligned(8), may_alias));
-
 static void race(Access *x, uint64_t cell, int was_write) {
   uint32_t own = CELL_WAVE(cell) == x->me, kind;
   if (!x->writes) kind = own ? OWN_READ_AFTER_WRITE : LDS_READ_AFTER_WRITE;
@@ -85,26 +82,46 @@ static void one_dword(Access *x, uint32_t at) {
   one_cell(x, &c->writer[dword], &c->reader[dword], c->lds_dwords);
 }
 
-/* Four dwords whose last write is one and the same, or not at all. False if they are not that simple. */
-INLINE int quad(Access *x, uint32_t at) {
+/* The waves with reads that do not come before this write, as a list. */
+static uint32_t readers_to_ask(const Access *x, uint32_t *list) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < x->waves; i++)
+    if (x->c->wave[i].last_read >= x->limit[2 * i + DS]) list[count++] = i;
+  return count;
+}
+
+/* Lanes whose dwords all have the same last write, and that are in order: takes them. Gives the lanes that are left. */
+INLINE uint64_t sweep(Access *x, uint64_t lanes, const uint32_t *at, uint32_t dwords, int writes) {
   Checker *c = x->c;
-  uint32_t dword = at / 4;
-  u64x4 writer = *(const cells_any *)&c->writer[dword];
-  uint64_t first = writer[0];
-  u64x4 differ = writer ^ first;
-  if ((differ[0] | differ[1] | differ[2] | differ[3]) || *(const u32_any *)&c->split[dword] || late_cell(x, first)) return 0;
-  if (!x->writes) {
-    *(cells_any *)&c->reader[x->me * c->lds_dwords + dword] = (u64x4){} + x->stamp;
-    return 1;
+  uint32_t ask[MAX_WAVES], asked = writes ? readers_to_ask(x, ask) : 0;
+  uint64_t *mine = c->reader + x->me * c->lds_dwords, left = 0;
+  EACH_LANE(lane, lanes) {
+    uint64_t *writer = &c->writer[at[lane] / 4], *reader = mine + at[lane] / 4;
+    const uint8_t *split = &c->split[at[lane] / 4];
+    uint64_t first = writer[0], bad = (at[lane] & 3) | (first >= x->limit[CELL_INDEX(first)]);
+    for (uint32_t i = 0; i < dwords; i++) bad |= (writer[i] ^ first) | split[i];
+    for (uint32_t k = 0; k < asked; k++) {
+      const uint64_t *other = c->reader + ask[k] * c->lds_dwords + at[lane] / 4;
+      for (uint32_t i = 0; i < dwords; i++) bad |= other[i] >= x->limit[2 * ask[k] + DS];
+    }
+    if (bad) left |= 1ull << lane;
+    else
+      for (uint32_t i = 0; i < dwords; i++) *(writes ? writer + i : reader + i) = x->stamp;
   }
-  for (uint32_t i = 0; i < x->waves; i++) {
-    uint64_t limit = x->limit[2 * i + DS];
-    if (c->wave[i].last_read < limit) continue;
-    u64x4 late = (u64x4)(*(const cells_any *)&c->reader[i * c->lds_dwords + dword] >= limit);
-    if (late[0] | late[1] | late[2] | late[3]) return 0;
+  return left;
+}
+
+/* The quick way for plain accesses; gives the lanes that need the slow one. */
+static uint64_t quick(Access *x, uint64_t lanes, const uint32_t *at, uint32_t bytes) {
+  if (x->atomic || x->c->atomics) return lanes;
+  if (x->writes) {
+    if (bytes == 16) return sweep(x, lanes, at, 4, 1);
+    if (bytes == 8) return sweep(x, lanes, at, 2, 1);
+    return bytes == 4 ? sweep(x, lanes, at, 1, 1) : lanes;
   }
-  *(cells_any *)&c->writer[dword] = (u64x4){} + x->stamp;
-  return 1;
+  if (bytes == 16) return sweep(x, lanes, at, 4, 0);
+  if (bytes == 8) return sweep(x, lanes, at, 2, 0);
+  return bytes == 4 ? sweep(x, lanes, at, 1, 0) : lanes;
 }
 
 /* The value that a lane stores in a dword, where it is in a register. */
@@ -115,47 +132,56 @@ static void stored_value(Access *x, uint32_t piece, uint32_t word) {
 }
 
 static void touch(Access *x, uint32_t piece, uint32_t at, uint32_t bytes) {
-  uint32_t done = 0;
   x->at = at;
   if ((at | bytes) & 3) {
     stored_value(x, piece, 0);
-    if (at & 3 && bytes > 4) x->known = 0;
+    if (bytes > 4) x->known = 0;
     some_bytes(x, at, bytes);
     return;
   }
-  for (; !x->c->atomics && !x->atomic && done + 16 <= bytes; done += 16)
-    if (!quad(x, at + done)) break;
-  for (; done < bytes; done += 4) {
+  for (uint32_t done = 0; done < bytes; done += 4) {
     x->at = at + done;
     if (x->writes) stored_value(x, piece, done / 4);
     one_dword(x, at + done);
   }
 }
 
+/* Where the lanes' pieces are; the lanes that are inside the LDS. */
+static uint64_t places(Access *x, uint64_t lanes, uint32_t piece, uint32_t *at) {
+  Wave *w = x->w;
+  const Watch *a = x->a;
+  uint32_t size = w->group->launch->lds_bytes, first = a->offset[piece] + (a->m0 ? w->sgpr[M0] & a->m0 : 0);
+  uint64_t inside = 0;
+  const uint32_t *row = a->row == NONE ? 0 : w->vgpr[a->row];
+  for (uint32_t lane = 0; lane < LANES; lane++) {
+    at[lane] = first + (row ? row[lane] : lane * a->pitch);
+    inside |= (uint64_t)(size >= a->bytes && at[lane] <= size - a->bytes) << lane;
+  }
+  EACH_LANE(lane, lanes & ~inside) check_event(w, LDS_OUTSIDE, a->index, NONE, (uint32_t)lane, at[lane], a->bytes);
+  return lanes & inside;
+}
+
 void check_lds(Wave *w, const Watch *a) {
   Checker *c = w->group->checker;
   Watched *me = &c->wave[w->id];
-  uint32_t in = a->in == VM ? VM : DS, size = w->group->launch->lds_bytes;
+  uint32_t in = a->in == VM ? VM : DS;
   Access x = {.w = w, .a = a, .c = c, .limit = check_limits(w, in), .me = w->id, .waves = w->group->launch->waves};
   x.atomic = a->role == LDS_ATOMIC, x.writes = a->role != LDS_LOADS;
   x.stamp = CELL(me->issued[in], x.atomic, w->id, in, a->index);
   if (!x.writes) me->last_read = x.stamp;
   uint64_t lanes = exec_mask(w);
   if (a->single) lanes &= -lanes;
-  uint32_t base = a->m0 ? w->sgpr[M0] & a->m0 : 0;
-  for (uint32_t piece = 0; piece < a->pieces; piece++)
-    EACH_LANE(each, lanes) {
-      uint32_t lane = (uint32_t)each;
-      uint32_t at = a->offset[piece] + base + (a->row == NONE ? lane * a->pitch : w->vgpr[a->row][lane]);
-      x.lane = lane;
-      if (size < a->bytes || at > size - a->bytes) {
-        check_event(w, LDS_OUTSIDE, a->index, NONE, lane, at, a->bytes);
-        continue;
-      }
-      touch(&x, piece, at, a->bytes);
-      if (x.atomic)
-        for (uint32_t i = 0; i < a->bytes; i += 4) c->atomic[w->id * c->lds_dwords + (at + i) / 4] = x.stamp;
+  LdsPlaces to;
+  for (uint32_t piece = 0; piece < a->pieces; piece++) {
+    to.inside[piece] = places(&x, lanes, piece, to.at[piece]);
+    EACH_LANE(lane, quick(&x, to.inside[piece], to.at[piece], a->bytes)) {
+      x.lane = (uint32_t)lane;
+      touch(&x, piece, to.at[piece][lane], a->bytes);
     }
+    if (!x.atomic) continue;
+    EACH_LANE(lane, to.inside[piece])
+    for (uint32_t i = 0; i < a->bytes; i += 4) c->atomic[w->id * c->lds_dwords + (to.at[piece][lane] + i) / 4] = x.stamp;
+  }
   if (x.atomic) c->atomics = 1;
-  check_lds_data(w, a);
+  check_lds_data(w, a, &to);
 }

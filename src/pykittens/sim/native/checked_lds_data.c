@@ -4,18 +4,8 @@
 enum { MOST_ROWS = 4 };
 typedef uint32_t Bits[MOST_ROWS][LANES];
 
-/* Where piece `piece` of a lane's access is; NONE outside of the LDS. */
-static uint32_t place_of(const Wave *w, const Watch *a, uint32_t piece, uint32_t lane) {
-  uint32_t size = w->group->launch->lds_bytes, base = a->m0 ? w->sgpr[M0] & a->m0 : 0;
-  uint32_t at = a->offset[piece] + base + (a->row == NONE ? lane * a->pitch : w->vgpr[a->row][lane]);
-  return size < a->bytes || at > size - a->bytes ? NONE : at;
-}
-
-static void copied(Wave *w, const Watch *a) {
-  EACH_LANE(lane, exec_mask(w)) {
-    uint32_t at = place_of(w, a, 0, (uint32_t)lane);
-    if (at != NONE) __builtin_memset(w->group->checker->lds_undefined + at, 0, a->bytes);
-  }
+static void copied(Wave *w, const Watch *a, const LdsPlaces *to) {
+  EACH_LANE(lane, to->inside[0]) __builtin_memset(w->group->checker->lds_undefined + to->at[0][lane], 0, a->bytes);
 }
 
 /* The undefined bytes of a lane's data in registers, one bit a byte. */
@@ -28,35 +18,41 @@ static uint32_t data_bytes(const Watched *me, const Watch *a, uint32_t piece, ui
   return bytes;
 }
 
-static void stored(Wave *w, const Watch *a) {
+static void stored(Wave *w, const Watch *a, const LdsPlaces *place) {
   Checker *c = w->group->checker;
   const Watched *me = &c->wave[w->id];
   uint32_t lane_of;
   for (uint32_t piece = 0; piece < a->pieces; piece++) {
     int any = 0;
     for (uint32_t i = 0; i < (a->bytes + 3) / 4; i++) any |= check_row(me, a->data[piece] + i, exec_mask(w), ~0u, &lane_of);
-    EACH_LANE(each, exec_mask(w)) {
-      uint32_t lane = (uint32_t)each, at = place_of(w, a, piece, lane);
-      if (at == NONE) continue;
-      uint32_t bytes = any ? data_bytes(me, a, piece, lane) : 0;
-      uint8_t *to = c->lds_undefined + at;
+    EACH_LANE(lane, place->inside[piece]) {
+      uint32_t bytes = any ? data_bytes(me, a, piece, (uint32_t)lane) : 0;
+      uint8_t *to = c->lds_undefined + place->at[piece][lane];
       if (!bytes && a->bytes == 16) *(u32x4_any *)to = (u32x4){};
+      else if (!bytes && a->bytes == 8) *(u64_any *)to = 0;
       else for (uint32_t i = 0; i < a->bytes; i++) to[i] = bytes >> i & 1;
     }
   }
 }
 
-/* The undefined bytes that a lane loads, one bit a byte. */
-static uint32_t loaded_bytes(Wave *w, const Watch *a, uint32_t piece, uint32_t lane) {
-  const uint8_t *flags = w->group->checker->lds_undefined;
-  uint32_t at = place_of(w, a, piece, lane), bytes = 0;
-  if (at == NONE) return 0;
-  if (a->bytes == 16) {
-    u32x4 all = *(const u32x4_any *)(flags + at);
-    if (!(all[0] | all[1] | all[2] | all[3])) return 0;
-  }
-  for (uint32_t i = 0; i < a->bytes; i++) bytes |= (uint32_t)flags[at + i] << i;
+/* The undefined bytes that are loaded from a place, one bit a byte. */
+static uint32_t loaded_bytes(const uint8_t *flags, uint32_t count) {
+  uint32_t bytes = 0;
+  for (uint32_t i = 0; i < count; i++) bytes |= (uint32_t)flags[i] << i;
   return bytes;
+}
+
+/* Whether all that is loaded is defined. */
+static int all_defined(const Checker *c, const Watch *a, const LdsPlaces *from, uint32_t piece) {
+  const uint8_t *flags = c->lds_undefined;
+  uint64_t any = 0;
+  EACH_LANE(lane, from->inside[piece]) {
+    const uint8_t *at = flags + from->at[piece][lane];
+    if (a->bytes == 16) any |= *(const u64_any *)at | *(const u64_any *)(at + 8);
+    else if (a->bytes == 8) any |= *(const u64_any *)at;
+    else any |= loaded_bytes(at, a->bytes);
+  }
+  return !any;
 }
 
 /* What a transposing read makes of the lanes' undefined bytes: see lds_lanes.c. */
@@ -70,14 +66,16 @@ static void transpose(const Watch *a, const uint32_t *in, Bits bits) {
     }
 }
 
-static void loaded(Wave *w, const Watch *a) {
-  uint32_t in[2][LANES] = {{0}}, any = 0;
-  for (uint32_t piece = 0; piece < a->pieces; piece++)
-    EACH_LANE(lane, exec_mask(w)) any |= in[piece][lane] = loaded_bytes(w, a, piece, (uint32_t)lane);
-  if (!any) {
+static void loaded(Wave *w, const Watch *a, const LdsPlaces *from) {
+  const Checker *c = w->group->checker;
+  if (all_defined(c, a, from, 0) && (a->pieces == 1 || all_defined(c, a, from, 1))) {
     check_load_result(w, a, 0, 0);
     return;
   }
+  uint32_t in[2][LANES] = {{0}};
+  for (uint32_t piece = 0; piece < a->pieces; piece++)
+    EACH_LANE(lane, from->inside[piece])
+    in[piece][lane] = loaded_bytes(c->lds_undefined + from->at[piece][lane], a->bytes);
   Bits bits = {{0}};
   if (a->transpose) {
     transpose(a, in[0], bits);
@@ -93,8 +91,8 @@ static void loaded(Wave *w, const Watch *a) {
   check_load_result(w, a, (const uint32_t(*)[LANES])bits, a->index);
 }
 
-void check_lds_data(Wave *w, const Watch *a) {
-  if (a->role == LOADS_TO_LDS) copied(w, a);
-  else if (a->role == LDS_STORES) stored(w, a);
-  else loaded(w, a); /* an atomic leaves memory as undefined as it was, which is told when its result is used */
+void check_lds_data(Wave *w, const Watch *a, const LdsPlaces *at) {
+  if (a->role == LOADS_TO_LDS) copied(w, a, at);
+  else if (a->role == LDS_STORES) stored(w, a, at);
+  else loaded(w, a, at); /* an atomic leaves memory as undefined as it was, which is told when its result is used */
 }
