@@ -5,8 +5,9 @@ from __future__ import annotations
 from .epilogue import Epilogue
 from .gemm import gemm
 from .gemm_interleaved import gemm_interleaved
+from .gemm_specialized import gemm_specialized
 
-KERNELS = {kernel.name: kernel for kernel in (gemm, gemm_interleaved)}
+KERNELS = {kernel.name: kernel for kernel in (gemm, gemm_interleaved, gemm_specialized)}
 """Every kernel by name, for the command line."""
 
-__all__ = ["KERNELS", "Epilogue", "gemm", "gemm_interleaved"]
+__all__ = ["KERNELS", "Epilogue", "gemm", "gemm_interleaved", "gemm_specialized"]

@@ -6,6 +6,7 @@ from pykittens.errors import InputError
 
 from .gemm import gemm
 from .gemm_interleaved import gemm_interleaved
+from .gemm_specialized import gemm_specialized
 from .problem import Option, Problem
 from .product_problem import EPILOGUE, FLOATS_8, FLOATS_16, LAYOUT, OUT, ProductProblem, dtype_option
 
@@ -19,6 +20,14 @@ _ALL = (
         ),
     ),
     ProductProblem(gemm_interleaved, (dtype_option("e4m3fn", "e5m2", *FLOATS_16), OUT, *EPILOGUE)),
+    ProductProblem(
+        gemm_specialized,
+        (
+            dtype_option(*FLOATS_16), OUT,
+            Option("tile", ("128x256", "192x256"), "rows x columns of a workgroup (8 or 12 consumers)", "--tile"),
+            *EPILOGUE,
+        ),
+    ),
 )  # fmt: skip
 PROBLEMS: dict[str, Problem] = {problem.name: problem for problem in _ALL}
 """Every kernel's problem by the kernel's name."""

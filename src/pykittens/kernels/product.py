@@ -26,6 +26,7 @@ from pykittens.tile import (
 )
 from pykittens.tile.dtypes import get
 from pykittens.tile.expression import Int, binary
+from pykittens.tile.team import Team
 from pykittens.tile.tiles import SharedView
 from pykittens.tile.trace import OpCall
 
@@ -39,16 +40,19 @@ class Product:
 
     halves: rows of A and columns of B in one shared tile; a workgroup has two of each, with ``stages`` K-tiles in LDS.
     part: rows and columns that a wave reads of a half. place: (row, column) of the workgroup's tile. wave: of the wave
-    in its grid. ``shape``: the shared shape of B where the usual one does not do.
+    in its grid. ``shape``: the shared shape of B where the usual one does not do. ``team``: the waves that
+    copy, if not all do.
     """
 
     def __init__(
         self, A: gl, B: gl, C: gl, dtype: str, layout: str, *, halves: tuple[int, int], part: tuple[int, int],
         place: tuple[Int, Int], wave: tuple[Int, Int], stages: int = 2, shape: str | None = None,
+        team: Team | None = None,
     ) -> None:  # fmt: skip
         if layout not in LAYOUTS:
             raise InputError("option-value", f"layout is {layout!r}", fix=f"use one of {', '.join(LAYOUTS)}")
         self.A, self.B, self.transposed = A, B, layout == "ABt"
+        self.team = team
         self.halves, self.part, self.place, self.wave = halves, part, place, wave
         self.dtype, self.depth, self.stages = dtype, K_TILE_BITS // get(dtype).bits, stages
         b_cols, b_depth = (B.rows, B.cols) if self.transposed else (B.cols, B.rows)
@@ -82,12 +86,14 @@ class Product:
     def copy_a(self, t: Int, half: int) -> OpCall:
         """The copy of K-tile t, the last whole one at most, of a half of A into its stage of LDS."""
         source = self.A.tile(2 * self.place[0] + half, minimum(t, self.whole - 1))
-        return load(self.As[t % self.stages, half], source, edges="inside")
+        return load(self.As[t % self.stages, half], source, edges="inside", team=self.team)
 
     def copy_b(self, t: Int, half: int) -> OpCall:
         """The same of B."""
         source = self._tile_of_b(minimum(t, self.whole - 1), half)
-        return load(self.Bs[t % self.stages, half], source, edges="inside" if self.transposed else "any")
+        return load(
+            self.Bs[t % self.stages, half], source, edges="inside" if self.transposed else "any", team=self.team
+        )
 
     def _tile_of_b(self, t: Int, half: int) -> Any:
         col = 2 * self.place[1] + half

@@ -5,5 +5,6 @@ from __future__ import annotations
 from . import grid
 from .interleave import Interleave
 from .ping_pong import PingPong
+from .specialize import Specialize
 
-__all__ = ["Interleave", "PingPong", "grid"]
+__all__ = ["Interleave", "PingPong", "Specialize", "grid"]

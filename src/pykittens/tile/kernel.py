@@ -37,11 +37,11 @@ LAST_SGPR = 101
 @dataclass(frozen=True)
 class Kernel:
     """A decorated kernel function; ``waves`` is its workgroup's wave grid (rows, columns), or a function of the
-    architecture.
+    architecture and the options.
     """
 
     function: Callable[..., None]
-    waves: tuple[int, int] | Callable[[str], tuple[int, int]]
+    waves: tuple[int, int] | Callable[[str, dict[str, Any]], tuple[int, int]]
 
     @property
     def name(self) -> str:
@@ -82,7 +82,9 @@ class Build:
     lds_bytes: int
 
 
-def kernel(*, waves: tuple[int, int] | Callable[[str], tuple[int, int]]) -> Callable[[Callable[..., None]], Kernel]:
+def kernel(
+    *, waves: tuple[int, int] | Callable[[str, dict[str, Any]], tuple[int, int]]
+) -> Callable[[Callable[..., None]], Kernel]:
     """Decorate a kernel function. ``waves``: rows and columns of the workgroup's waves, 1 to 16 in all."""
     return lambda function: Kernel(function, waves)
 
@@ -105,7 +107,7 @@ def build(kernel: Kernel, arch: str = "gfx950", **options: Any) -> Build:
             fix=f"use one of {', '.join(known) or 'none'}",
         )
     chosen = {**known, **options}
-    waves = kernel.waves(arch) if callable(kernel.waves) else kernel.waves
+    waves = kernel.waves(arch, chosen) if callable(kernel.waves) else kernel.waves
     if not 1 <= waves[0] * waves[1] <= 16:
         raise BuildError("waves", f"{kernel.name} asks for {waves[0]}x{waves[1]} waves, a workgroup has 1 to 16")
     trace = Trace(arch, waves)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
@@ -176,10 +176,12 @@ def loop(start: Int, stop: Int | None = None, *, unroll: int = 1) -> Iterator[In
     with _looping(trace, steps, where) as index:
         for step in range(unroll):
             yield start + index * unroll + step
-    for step in range(unroll - 1):
-        # The affine form keeps the residue by ``unroll`` known: start + unroll * steps + step.
-        last = start + steps * unroll + step
-        with when(below(last, stop)):
+    with ExitStack() as stack:
+        for step in range(unroll - 1):
+            # The affine form keeps the residue by ``unroll`` known: start + unroll * steps + step. A step that remains
+            # comes after those before it have run, so its condition stands inside theirs.
+            last = start + steps * unroll + step
+            stack.enter_context(when(below(last, stop)))
             yield last
 
 

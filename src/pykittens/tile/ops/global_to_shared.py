@@ -19,6 +19,7 @@ from ..global_tensor import GlobalTile
 from ..global_window import descriptor, in_columns
 from ..op import Op, Touches
 from ..program_inputs import LANE, WAVE
+from ..team import Team
 from ..tiles import st
 
 if TYPE_CHECKING:
@@ -37,11 +38,11 @@ _ELEMENT_LOADS = {
 
 
 class GlobalToShared(Op):
-    """The copy of one tile by all waves of the workgroup; ``edges`` as in `load`."""
+    """The copy of one tile by all waves of the workgroup, or of a team; ``edges`` as in `load`."""
 
     name = "load"
 
-    def check(self, tile: st, source: GlobalTile, edges: str = "zero") -> None:
+    def check(self, tile: st, source: GlobalTile, edges: str = "zero", team: Team | None = None) -> None:
         if edges not in ("zero", "any", "inside"):
             raise BuildError("edges", f"edges is {edges!r}", where=user_line(), fix="use 'zero', 'any' or 'inside'")
         if tile.dtype is not source.tensor.dtype:
@@ -62,29 +63,32 @@ class GlobalToShared(Op):
                 where=user_line(),
             )
 
-    def touches(self, tile: st, source: GlobalTile, edges: str = "zero") -> Touches:
+    def touches(self, tile: st, source: GlobalTile, edges: str = "zero", team: Team | None = None) -> Touches:
         return Touches(writes=[tile])
 
-    def lower(self, emit: Lowering, tile: st, source: GlobalTile, edges: str = "zero") -> None:
+    def lower(
+        self, emit: Lowering, tile: st, source: GlobalTile, edges: str = "zero", team: Team | None = None
+    ) -> None:  # fmt: skip
         column = source.col * (tile.cols * tile.dtype.bytes)
         # "inside" may move along the row by the scalar offset, which no range check sees: nothing lies beyond.
         base = descriptor(emit, source, tile.rows, column if edges == "any" else 0)
         scalar = emit.uniform(column) if edges == "inside" else 0
         if isinstance(scalar, int) and not -16 <= scalar <= 64:
             scalar = emit.uniform_register(scalar)
-        step = emit.waves * WAVE_BYTES
+        team = team or Team(0, emit.waves)
+        step, start = team.count * WAVE_BYTES, team.member * WAVE_BYTES
         whole, left = divmod(tile.bytes, step)
         if edges == "zero":
             # One piece after the other: this path is long and taken once, at a ragged edge.
-            emit.repeat(whole, lambda turn: self._by_element(emit, tile, source, base, WAVE * WAVE_BYTES + turn * step))
+            emit.repeat(whole, lambda turn: self._by_element(emit, tile, source, base, start + turn * step))
         else:
             for turn in range(whole):
-                self._piece(emit, tile, source, base, scalar, WAVE * WAVE_BYTES + turn * step)
+                self._piece(emit, tile, source, base, scalar, start + turn * step)
         if left:
             # Fewer pieces than waves are left: the other waves skip them.
-            end, place = emit.program.new_label("skip"), WAVE * WAVE_BYTES + whole * step
+            end, place = emit.program.new_label("skip"), start + whole * step
             with emit.inner():
-                emit.branch_unless(below(WAVE, left // WAVE_BYTES), end)  # type: ignore[arg-type]
+                emit.branch_unless(below(team.member, left // WAVE_BYTES), end)  # type: ignore[arg-type]
                 if edges == "zero":
                     self._by_element(emit, tile, source, base, place)
                 else:
@@ -135,7 +139,9 @@ class GlobalToShared(Op):
             with emit.computed(place + LANE * LANE_BYTES + tile.offset) as address:
                 emit.ins("ds_write_b128", address, data, lds_writes=(tile.name,))
 
-    def reference(self, run: Reference, tile: st, source: GlobalTile, edges: str = "zero") -> None:
+    def reference(
+        self, run: Reference, tile: st, source: GlobalTile, edges: str = "zero", team: Team | None = None
+    ) -> None:  # fmt: skip
         window = run.global_window(source, tile.rows, tile.cols, 0)
         shared = run.shared(tile)
         shared[:] = 0
