@@ -27,6 +27,7 @@ from pykittens.sim.program import Program
 from pykittens.sim.runner import GroupMemory, Job, Runner
 
 _LDS_WORD = _GROUP_BYTES = 4
+_BLOCK = 16
 _SET_UP = (102, 103, 126, 127)
 """FLAT_SCRATCH and EXEC, which every wave starts with."""
 _SEVERAL = (1 << 64) - 1
@@ -87,10 +88,11 @@ class _Shadows:
             shadow.host, shadow.size, shadow.base, shadow.beside = host, size, base, beside
             if writable:
                 writer, reader, group = (np.zeros(size, dtype) for dtype in (np.uint64, np.uint64, np.uint32))
-                self.arrays += [writer, reader]
+                blocks = np.zeros(size // _BLOCK + 1, np.uint64)
+                self.arrays += [writer, reader, blocks]
                 self._written.append((host, group))
                 shadow.writer, shadow.reader = writer.ctypes.data, reader.ctypes.data
-                shadow.writer_group = group.ctypes.data
+                shadow.writer_group, shadow.block_reader = group.ctypes.data, blocks.ctypes.data
 
     def written(self, array: Array) -> Array:
         """Which bytes of an array a kernel wrote: bool, one for each byte of its elements in their order."""

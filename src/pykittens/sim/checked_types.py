@@ -111,7 +111,7 @@ class Shadow(ctypes.Structure):
 
     _fields_ = (
         ("host", c_uint64), ("size", c_uint64), ("base", c_uint64), ("writer", c_uint64), ("writer_group", c_uint64),
-        ("reader", c_uint64), ("written", c_uint32), ("beside", c_uint32),
+        ("reader", c_uint64), ("block_reader", c_uint64), ("written", c_uint32), ("beside", c_uint32),
     )  # fmt: skip
 
 

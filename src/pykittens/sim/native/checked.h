@@ -91,6 +91,7 @@ typedef struct Shadow {
   uint64_t *writer;            /* stamp of the last write */
   uint32_t *writer_group;      /* workgroup + 1 of the last write */
   uint64_t *reader;            /* workgroup + 1 of the reads, MANY_GROUPS for several, then wave and operation of the last */
+  uint64_t *block_reader;      /* the same for every 16 bytes that were read whole */
   uint32_t written, beside;    /* whether anything was written; whether it is the space beside buffers */
 } Shadow;
 

@@ -2,7 +2,7 @@
  * accesses beside the buffers. */
 #include "checked.h"
 
-typedef u64x8 u64x8_any __attribute__((aligned(8), may_alias));
+enum { BLOCK = 16 };
 
 /* One access of a wave as it goes over lanes. */
 typedef struct Access {
@@ -49,28 +49,32 @@ INLINE void against_writer(Access *x, const Shadow *s, uint64_t at) {
   }
 }
 
+INLINE void against_readers(Access *x, const Shadow *s, uint64_t at, uint64_t cell) {
+  uint32_t readers = (uint32_t)(cell >> 32);
+  if (readers && readers != x->group && !x->atomic) race(x, s, at, GROUPS_WRITE_AFTER_READ, cell, readers);
+}
+
 static void write_bytes(Access *x, Shadow *s, uint64_t at, uint32_t bytes) {
   s->written = 1;
   for (uint64_t i = at; i < at + bytes; i++) {
     against_writer(x, s, i);
-    uint32_t readers = (uint32_t)(s->reader[i] >> 32);
-    if (readers && readers != x->group && !x->atomic) race(x, s, i, GROUPS_WRITE_AFTER_READ, s->reader[i], readers);
+    against_readers(x, s, i, s->reader[i]);
+    if (i == at || i % BLOCK == 0) against_readers(x, s, i, s->block_reader[i / BLOCK]);
     s->writer[i] = x->stamp, s->writer_group[i] = x->group;
   }
+}
+
+INLINE void add_reader(const Access *x, uint64_t *cell) {
+  int alone = !*cell || *cell >> 32 == x->group;
+  *cell = alone ? x->reader : x->reader | (uint64_t)MANY_GROUPS << 32;
 }
 
 static void read_bytes(Access *x, Shadow *s, uint64_t at, uint32_t bytes) {
   if (s->written)
     for (uint64_t i = at; i < at + bytes; i++) against_writer(x, s, i);
-  uint64_t *reader = s->reader + at, mine = x->reader, several = mine | (uint64_t)MANY_GROUPS << 32;
-  uint32_t done = 0;
-  for (; done + 8 <= bytes; done += 8) {
-    u64x8_any *cells = (u64x8_any *)(reader + done);
-    u64x8 old = *cells;
-    u64x8 alone = (u64x8)(old == 0) | (u64x8)(old >> 32 == x->group);
-    *cells = (alone & mine) | (~alone & several);
-  }
-  for (; done < bytes; done++) reader[done] = reader[done] && reader[done] >> 32 != x->group ? several : mine;
+  if (at % BLOCK == 0 && bytes == BLOCK) add_reader(x, &s->block_reader[at / BLOCK]);
+  else
+    for (uint32_t i = 0; i < bytes; i++) add_reader(x, &s->reader[at + i]);
 }
 
 static void touch(Access *x, uint64_t host, uint32_t bytes) {
