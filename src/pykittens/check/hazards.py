@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 
 from pykittens.asm.control_flow import forward
 from pykittens.check.code import KernelCode
 from pykittens.check.findings import Finding
+from pykittens.check.hazard_doubts import disputed
 from pykittens.isa.hazards import LONGEST, Ages, Missing, Profile, Tracker, join, wait_states
 from pykittens.isa.instruction import Instruction
 
@@ -48,7 +49,7 @@ def check_hazards(code: KernelCode) -> list[Finding]:
         for n in range(block.start, block.stop):
             profile = profiles[n]
             if profile.exposed:
-                found += [_finding(code, n, missing) for missing in tracker.missing(profile)]
+                found += [_finding(code, profiles, n, missing) for missing in tracker.missing(profile)]
             tracker.issue(n)
     return found
 
@@ -63,13 +64,14 @@ def _tail(instructions: list[Instruction], start: int, stop: int) -> int:
     return start
 
 
-def _finding(code: KernelCode, n: int, missing: Missing) -> Finding:
+def _finding(code: KernelCode, profiles: Mapping[Hashable, Profile], n: int, missing: Missing) -> Finding:
     row = missing.row
-    short = missing.there < missing.agreed
+    doubt = disputed(code, profiles, n, missing) if missing.there < missing.agreed else ""
+    short = missing.there < missing.agreed and not doubt
     needed = missing.agreed if short else missing.required
     why = (
         f"{row.words()}: {needed} wait states are required between them on {code.arch}, {missing.there} stand there "
-        f"({row.name}, {row.source})"
+        f"{f'and {doubt} ' if doubt else ''}({row.name}, {row.source})"
     )
     add = needed - missing.there
     fix = f"put {add} more instruction{'s' * (add > 1)} between them, or s_nop {add - 1}"

@@ -9,8 +9,9 @@ from pykittens.arch import get
 from pykittens.asm.control_flow import forward
 from pykittens.check.code import KernelCode
 from pykittens.check.findings import Finding
+from pykittens.isa.define import Definition
 from pykittens.isa.effects import FIRST_FREE_BIT, FLAT_SCRATCH, MODE, PC, keeps_part, mask_of, reads
-from pykittens.isa.hazard_classes import selects_lane
+from pykittens.isa.hazard_classes import M0, selects_lane
 from pykittens.isa.instruction import Instruction
 from pykittens.isa.registers import Reg, exec_, s, v
 
@@ -57,7 +58,7 @@ def _sources(code: KernelCode) -> list[int]:
     known: dict[tuple[int, int, int, str], int] = {}
     masks = []
     for i, all_read in zip(code.instructions, code.reads, strict=True):
-        mask = all_read
+        mask = all_read & ~M0 if _updates_m0(i.definition) else all_read
         if keeps_part(i) or selects_lane(i.definition, i.encoding):
             key = id(i.definition), id(i.operands), id(i.modifiers), i.encoding
             if key not in known:
@@ -66,6 +67,11 @@ def _sources(code: KernelCode) -> list[int]:
             mask = known[key]
         masks.append(mask)
     return masks
+
+
+def _updates_m0(definition: Definition) -> bool:
+    """Whether it writes some bits of M0 and keeps the others."""
+    return all(any(o.implicit == "m0" for o in side) for side in (definition.dsts, definition.srcs))
 
 
 def _defined_at_start(code: KernelCode) -> int:
