@@ -224,6 +224,10 @@ def test_mixed_precision() -> None:
     assert lane(got) == f32(2.0)
     all_halves = wave(v1=f16(3.0), v2=f16(2.0), v3=f16(0.5))
     assert lane(run(all_halves, "v_fma_mix_f32", v[0], v[1], v[2], v[3])) == f32(6.5), "op_sel_hi is all 1 if not given"
+    one = Const(0x3F800000, "float")
+    for half in (0, 1):
+        got = run(all_halves, "v_fma_mix_f32", v[0], v[1], v[2], one, op_sel_hi=(1, 1, half))
+        assert lane(got) == f32(7.0), "an inline 1.0 is a 1.0 of either width"
     w.vgpr[0] = 0xDEADBEEF
     run(w, "v_fma_mixhi_f16", v[0], v[1], v[2], v[3], op_sel=(1, 0, 0), op_sel_hi=(1, 0, 0))
     assert lane(w) == f16(0.5) << 16 | 0xBEEF

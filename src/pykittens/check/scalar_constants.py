@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pykittens.isa.constants import constant_bits
+from pykittens.isa.constants import operand_bits
 from pykittens.isa.effects import SCC, writes
 from pykittens.isa.float_mode import FloatMode
 from pykittens.isa.instruction import Instruction
@@ -114,11 +114,9 @@ class _Machine:
         return self._value(low | high << 32, u64)
 
     def constant(self, slot: int, bits: int) -> Value:
-        given, d = self._instruction.operands[slot], self._instruction.definition
-        if not isinstance(given, Const):
+        if not isinstance(self._instruction.operands[slot], Const):
             raise _Unknown
-        operand = (d.explicit_dsts + d.explicit_srcs)[slot]
-        return self._value(constant_bits(given, operand), u64 if bits == 64 else u32)
+        return self._value(operand_bits(self._instruction, slot), u64 if bits == 64 else u32)
 
     def immediate(self, name: str) -> Value:
         number = self._instruction.modifiers.get(name, 0)

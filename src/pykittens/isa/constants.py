@@ -8,6 +8,7 @@ import numpy as np
 
 from .define import Operand
 from .exact_float import narrow_to_bf16
+from .instruction import Instruction
 from .registers import Const
 from .types import TYPES
 
@@ -36,6 +37,20 @@ def constant_bits(constant: Const, operand: Operand, element: str | None = None)
         return constant.bits << 32
     negative = constant.bits >> 31 and (constant.form == "int" or type.signed)
     return constant.bits | (0xFFFFFFFF << 32 if negative else 0)
+
+
+def operand_bits(instruction: Instruction, slot: int) -> int:
+    """The bits, 64 or 32, that an ALU instruction reads of its operand ``slot``, which is a constant.
+
+    Mix instructions see an inline float as an f16 where op_sel_hi makes the source a half (llvm: SIFoldOperands).
+    """
+    d, constant = instruction.definition, instruction.operands[slot]
+    assert isinstance(constant, Const)
+    operand = (d.explicit_dsts + d.explicit_srcs)[slot]
+    halves = instruction.modifiers.get("op_sel_hi", (1, 1, 1))
+    source = slot - len(d.explicit_dsts)
+    is_half = d.has("mix") and isinstance(halves, tuple) and bool(halves[source])
+    return constant_bits(constant, operand, "f16" if is_half else None)
 
 
 def aperture_bits(code: int, bits: int) -> int:

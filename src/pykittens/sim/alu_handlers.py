@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pykittens.isa
 from pykittens.errors import Unsupported
-from pykittens.isa.constants import aperture_bits, constant_bits
+from pykittens.isa.constants import aperture_bits, operand_bits
 from pykittens.isa.define import Operand
-from pykittens.isa.instruction import Instruction, Operands
+from pykittens.isa.instruction import Instruction
 from pykittens.isa.registers import Const, Reg, Special
 from pykittens.sim import alu_code
 from pykittens.sim import cache as disk
@@ -44,8 +44,8 @@ def bind(instruction: Instruction, context: BindContext) -> Bound:
         handler = _addresses[form.key]
     d = instruction.definition
     fields: list[int] = []
-    for given, operand in zip(instruction.operands, d.explicit_dsts + d.explicit_srcs, strict=True):
-        fields += _numbers(given, operand, context)
+    for slot, operand in enumerate(d.explicit_dsts + d.explicit_srcs):
+        fields += _numbers(instruction, slot, operand, context)
     for name in IMMEDIATES:
         if name in instruction.modifiers:
             number = instruction.modifiers[name]
@@ -54,13 +54,14 @@ def bind(instruction: Instruction, context: BindContext) -> Bound:
     return bound(handler, instruction, *fields)
 
 
-def _numbers(given: Operands, operand: Operand, context: BindContext) -> tuple[int, int]:
+def _numbers(instruction: Instruction, slot: int, operand: Operand, context: BindContext) -> tuple[int, int]:
+    given = instruction.operands[slot]
     if isinstance(given, Reg):
         if given.count < operand.dwords:
             raise BadOperand(f"{given} is {given.count} registers, the instruction needs {operand.dwords}")
         return (context.scalar(given) if given.file == "s" else context.row(given)), 0
     if isinstance(given, Const):
-        return split(constant_bits(given, operand))
+        return split(operand_bits(instruction, slot))
     if isinstance(given, Special) and 235 <= given.code <= 238:
         return split(aperture_bits(given.code, operand.bits))
     return 0, 0

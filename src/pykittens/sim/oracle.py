@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from pykittens.isa.constants import aperture_bits, constant_bits
+from pykittens.isa.constants import aperture_bits, operand_bits
 from pykittens.isa.instruction import Instruction
 from pykittens.isa.numpy_evaluator import LANES, NumpyEvaluator
-from pykittens.isa.registers import NAMED_SCALARS, Const, Reg, Special
+from pykittens.isa.registers import NAMED_SCALARS, Reg, Special
 from pykittens.isa.semantics import execute
 from pykittens.isa.types import u1, u32, u64
 from pykittens.isa.value import Value
@@ -50,7 +50,6 @@ class _Machine:
         self.ev, self.wave, self.instruction, self.arch, self.mode = NumpyEvaluator(), wave, instruction, arch, mode
         self.stores: list[tuple[Any, Any, Any]] = []
         d = instruction.definition
-        self._operands = d.explicit_dsts + d.explicit_srcs
         self._destinations = len(d.explicit_dsts)
 
     def _given(self, slot: int) -> Reg:
@@ -80,8 +79,7 @@ class _Machine:
         given, type = self.instruction.operands[slot], u64 if bits == 64 else u32
         if isinstance(given, Special):
             return Value(self.ev, type, self.ev.const(type, aperture_bits(given.code, bits)))
-        assert isinstance(given, Const)
-        return Value(self.ev, type, self.ev.const(type, constant_bits(given, self._operands[slot])))
+        return Value(self.ev, type, self.ev.const(type, operand_bits(self.instruction, slot)))
 
     def immediate(self, name: str) -> Value:
         number = self.instruction.modifiers[name]
