@@ -46,6 +46,7 @@ _OWN = {
     Kind.LDS: (("LDS writes", "as long on the way as reads", "no figure found"),),
     Kind.LOAD: (
         ("memory power", f"{HBM_POWER:g} of HBM time, {LLC_POWER:g} of LLC time", "fitted to the paper's table 4"),
+        ("launches before", "left their data in the memory-side cache, if it fits", "as benchmarks repeat launches"),
         ("hits and misses", "spread evenly over the loads", "no published order"),
     ),
     Kind.BRANCH: (("branches", "cost the same taken or not", "published of a loop's end"),),

@@ -77,6 +77,11 @@ def _rates(launch: Launch, spread: Dispatch, panels: Sequence[Panels], surveyed:
     return found.scaled(launch.workgroups / surveyed)
 
 
+def _written_bytes(costs: Sequence[Costs]) -> float:
+    """Of a workgroup, the mean of the traced ones: lines that it stores to, once each."""
+    return LINE * float(np.mean([sum(float(a.fresh.sum()) for a in each.accesses) for each in costs]))
+
+
 def _side(traces: Sequence[WorkgroupTrace]) -> int:
     """16 or 32: the MFMA tile side that most matrix FLOP use."""
     flops = {16: 0.0, 32: 0.0}
@@ -105,7 +110,7 @@ def _prediction(
     run, at = time.run, time.clock
     loop = hot_loop(traces[0], run, table, spread.slots * launch.waves / SIMDS)
     flops = sum(2.0 * s.m * s.n * s.k * s.blocks * count for s, count in _matrix(traces)) * launch.workgroups
-    written = float(np.mean([sum(float(a.fresh.sum()) for a in each.accesses) for each in costs])) * LINE
+    written = _written_bytes(costs)
     phases = sum(each.lds_phases for each in costs)
     waves = run.stall.sum() + run.held.sum()
     stalls = {"issuing": float(run.held.sum() / waves)} if waves else {}

@@ -32,6 +32,7 @@ typedef struct Unit {
   Slot slot[CU_WAVES];
   uint64_t pipe_free[SIMDS], port_free[SIMDS][PORTS], wake[SIMDS];
   uint32_t order[SIMDS][SIMD_WAVES], waves[SIMDS]; /* by priority, then age */
+  uint64_t served[SIMDS];                          /* when a SIMD last used what all share */
   uint64_t next_group, finished, ages;
 } Unit;
 
@@ -168,10 +169,16 @@ static void execute(Unit *u, Wave *w, const TimingOp *op, uint64_t now) {
     case VECTOR: case TRANSCENDENTAL: case PACKED: work->vector_busy[w->simd] += op->port_clk; break;
     case LDS:
       done = serve_lds(&u->memory, op, cost, w->simd / 2, now, work);
-      w->lds_ok = now + u->machine->lds_gap, w->cost++;
+      w->lds_ok = now + u->machine->lds_gap, w->cost++, u->served[w->simd] = now;
       break;
-    case LOAD: done = serve_load(&u->memory, u->machine, op, cost, now, work), w->cost++; break;
-    case STORE: done = serve_store(&u->memory, u->machine, cost, now, work), w->cost++; break;
+    case LOAD:
+      done = serve_load(&u->memory, u->machine, op, cost, now, work);
+      w->cost++, u->served[w->simd] = now;
+      break;
+    case STORE:
+      done = serve_store(&u->memory, u->machine, cost, now, work);
+      w->cost++, u->served[w->simd] = now;
+      break;
     case SCALAR_LOAD: done = now + cost->latency, w->cost++; break;
     case BARRIER: w->waiting = 1, u->slot[w->slot].arrived++; break;
     case PRIORITY: w->priority = op->value, sort(u, w->simd); break;
@@ -221,6 +228,16 @@ static uint64_t slot_of(Unit *u, uint32_t simd, uint64_t now) {
   return next;
 }
 
+/* The SIMDs by who has been without a shared queue longest: he gets the place that comes free. */
+static void by_turn(const Unit *u, uint32_t *simds) {
+  for (uint32_t i = 0; i < SIMDS; i++) simds[i] = i;
+  for (uint32_t i = 1; i < SIMDS; i++)
+    for (uint32_t j = i; j && u->served[simds[j]] < u->served[simds[j - 1]]; j--) {
+      uint32_t swap = simds[j];
+      simds[j] = simds[j - 1], simds[j - 1] = swap;
+    }
+}
+
 /* Runs the work; gives 0, or 1 where the clk limit was reached or the waves wait for ever. `unit` is zeroed memory of
  * `cu_bytes`. */
 int32_t cu_run(Work *work, Unit *u) {
@@ -231,7 +248,10 @@ int32_t cu_run(Work *work, Unit *u) {
   uint64_t now = 0;
   while (u->finished < work->groups) {
     uint64_t soonest = NEVER * 2ull;
-    for (uint32_t simd = 0; simd < SIMDS; simd++) {
+    uint32_t turn[SIMDS];
+    by_turn(u, turn);
+    for (uint32_t i = 0; i < SIMDS; i++) {
+      uint32_t simd = turn[i];
       if (u->wake[simd] <= now) {
         u->wake[simd] = NEVER * 2ull; /* what issues now may wake it earlier than the waves looked at */
         uint64_t next = slot_of(u, simd, now);

@@ -1,0 +1,1 @@
+"""Published measurements, and the schedules behind them rebuilt for the cycle model."""

@@ -1,0 +1,148 @@
+"""GEMM schedules as published: ping-pong, interleave, producer-consumer, and staging through registers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pykittens.arch import Arch
+
+from .streams import Program, Wave
+
+BF16 = {"gfx950": ("v_mfma_f32_16x16x32_bf16", 32), "gfx942": ("v_mfma_f32_16x16x16_bf16", 16)}
+FP8 = ("v_mfma_f32_16x16x128_f8f6f4", 128)
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A workgroup's tile and its type: rows and columns of C, length along K of one step, bytes of an element."""
+
+    m: int
+    n: int
+    k: int
+    mfma: str
+    mfma_k: int
+    nbytes: int = 2
+
+    def mfmas(self, m: int, n: int) -> int:
+        """MFMAs for so many rows and columns of C over one step."""
+        return m // 16 * (n // 16) * (self.k // self.mfma_k)
+
+    def accesses(self, rows: int) -> int:
+        """Wave-wide accesses of 16 bytes a lane for so many rows over one step."""
+        return -(-rows * self.k * self.nbytes // 1024)
+
+
+def bf16(arch: Arch, m: int, n: int, k: int = 64) -> Tile:
+    return Tile(m, n, k, *BF16[arch.name])
+
+
+def fp8(m: int, n: int, k: int = 128) -> Tile:
+    return Tile(m, n, k, *FP8, nbytes=1)
+
+
+def ping_pong(arch: Arch, tile: Tile, steps: int, drained: bool = False) -> tuple[Program, list[Wave]]:
+    """HipKittens' 8 waves, 2 x 4: four phases a step. drained: a step ends with vmcnt(0) (its 192 x 256 kernel)."""
+    program = Program(arch)
+    rows, cols = tile.m // 4, tile.n // 8
+    loads = tile.accesses(tile.m // 2) / 8, tile.accesses(tile.n // 2) / 8
+    waves = []
+    for number in range(8):
+        wave = Wave(program)
+        a = int(loads[0]) + (loads[0] % 1 > number // 4 / 2)
+        b = int(loads[1])
+        wave.load(2 * (a + b))
+        if number >= 4:
+            wave.barrier()
+        wave.wait(vm=0), wave.barrier(), wave.load(a + 2 * b), wave.barrier()
+        reads_a, reads_b, mfmas = tile.accesses(rows), tile.accesses(cols), tile.mfmas(rows, cols)
+        for _ in range(steps):
+            wave.iteration()
+            phases = ((reads_b + reads_a, a, 8), (reads_b, b, None), (reads_a, a, None), (0, b, None))
+            for i, (reads, copies, lgkm) in enumerate(phases):
+                wave.read(reads), wave.load(copies)
+                if lgkm is not None:
+                    wave.wait(lgkm=lgkm)
+                if i == 3:
+                    wave.wait(vm=0 if drained else 2 * a + b)
+                wave.barrier(), wave.wait(lgkm=0), wave.priority(1), wave.mfma(tile.mfma, mfmas)
+                wave.priority(0), wave.barrier()
+        if number < 4:
+            wave.barrier()
+        wave.store(tile.m * tile.n * 2 // 8 // 1024)
+        waves.append(wave)
+    return program, waves
+
+
+def interleave(arch: Arch, tile: Tile, steps: int) -> tuple[Program, list[Wave]]:
+    """HipKittens' 4 waves, 2 x 2: four clusters a step, copies and reads among the MFMAs, two waits with barriers."""
+    program = Program(arch)
+    a, b = tile.accesses(tile.m // 4), tile.accesses(tile.n // 4)
+    copies_a, copies_b = (max(1, tile.accesses(side // 2) // 4) for side in (tile.m, tile.n))
+    mfmas = tile.mfmas(tile.m // 4, tile.n // 4)
+    waves = []
+    for _ in range(4):
+        wave = Wave(program)
+        wave.load(4 * (copies_a + copies_b))
+        wave.wait(vm=2 * (copies_a + copies_b)), wave.barrier(), wave.read(a + b)
+        for _ in range(steps):
+            wave.iteration()
+            wave.wait(vm=2 * copies_a + copies_b), wave.wait(lgkm=0), wave.barrier()
+            wave.spread(tile.mfma, mfmas, [("load", copies_a), ("read", b)])
+            wave.wait(lgkm=0)
+            wave.spread(tile.mfma, mfmas, [("load", copies_b), ("read", a)])
+            wave.wait(vm=copies_a + 2 * copies_b), wave.barrier(), wave.wait(lgkm=0)
+            wave.spread(tile.mfma, mfmas, [("load", copies_b), ("read", a)])
+            wave.spread(tile.mfma, mfmas, [("load", copies_a), ("read", b)])
+        wave.store(tile.m * tile.n * 2 // 4 // 1024)
+        waves.append(wave)
+    return program, waves
+
+
+def producers(arch: Arch, tile: Tile, consumers: int, steps: int) -> tuple[Program, list[Wave]]:
+    """HipKittens' 4 producers beside consumers of 64 x 64 each: one barrier a step, producers drain before it."""
+    program = Program(arch)
+    copies = tile.accesses(tile.m + tile.n) // 4
+    waves = []
+    for _ in range(4):
+        wave = Wave(program)
+        wave.load(copies), wave.wait(vm=0), wave.barrier()
+        for _ in range(steps):
+            wave.iteration()
+            wave.load(copies), wave.wait(vm=0), wave.barrier()
+        waves.append(wave)
+    for _ in range(consumers):
+        wave = Wave(program)
+        wave.barrier()
+        reads, mfmas = tile.accesses(32), tile.mfmas(32, 32)
+        for _ in range(steps):
+            wave.iteration()
+            for needed, count in ((2 * reads, 1), (reads, 1), (reads, 2)):
+                wave.read(needed), wave.wait(lgkm=0), wave.priority(1), wave.mfma(tile.mfma, mfmas * count)
+                wave.priority(0)
+            wave.barrier()
+        wave.store(64 * 64 * 2 // 1024)
+        waves.append(wave)
+    return program, waves
+
+
+def staged(arch: Arch, steps: int, barriers: int) -> tuple[Program, list[Wave]]:
+    """Gluon's gfx942 GEMM, 4 waves: 256 MFMAs, 32 reads, 16 writes and 16 loads an iteration, evenly among them."""
+    program = Program(arch)
+    mfma = "v_mfma_f32_16x16x16_f16"
+    waves = []
+    for _ in range(4):
+        wave = Wave(program)
+        wave.load(16, to_lds=False), wave.wait(vm=0), wave.write(16), wave.wait(lgkm=0), wave.barrier(), wave.read(16)
+        for _ in range(steps):
+            wave.iteration()
+            wave.wait(lgkm=0)
+            wave.spread(mfma, 128, [("read", 16), ("fetch", 16)])
+            wave.wait(lgkm=0), wave.barrier()
+            if barriers > 2:
+                wave.barrier()
+            wave.spread(mfma, 64, [("write_landed", 16)])
+            wave.wait(lgkm=0), wave.barrier()
+            wave.spread(mfma, 64, [("read", 16)])
+        wave.store(32)
+        waves.append(wave)
+    return program, waves

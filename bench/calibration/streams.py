@@ -1,0 +1,137 @@
+"""Writes waves' instruction streams for the cycle model by hand, where the kernel itself is not at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pykittens.arch import Arch
+from pykittens.isa import lookup
+from pykittens.isa.instruction import Instruction
+from pykittens.model.costs import COST
+from pykittens.model.cu import Stream
+from pykittens.model.timing_table import MEMORY_KINDS, TIMING_OP, kind_of, timing_op
+
+WAVE_LINES = 8
+"""Lines of 128 bytes that one coalesced access of 16 bytes a lane touches."""
+
+
+class Program:
+    """The instructions that the streams of one workgroup use; `wave` begins a wave's stream."""
+
+    def __init__(self, arch: Arch) -> None:
+        self.arch = arch
+        self._numbers: dict[Any, int] = {}
+        self._rows: list[tuple[int, ...]] = []
+        self._memory: list[bool] = []
+
+    def number(self, name: str, **modifiers: object) -> int:
+        """The index of an instruction with these modifiers."""
+        key = name, tuple(sorted(modifiers.items()))
+        if key not in self._numbers:
+            instruction = Instruction(lookup(name), modifiers=modifiers)
+            self._numbers[key] = len(self._rows)
+            self._rows.append(timing_op(instruction, self.arch))
+            self._memory.append(kind_of(instruction) in MEMORY_KINDS)
+        return self._numbers[key]
+
+    @property
+    def table(self) -> np.ndarray[Any, Any]:
+        """`TIMING_OP` of the instructions used so far."""
+        return np.array(self._rows, TIMING_OP)
+
+    def is_memory(self, number: int) -> bool:
+        return self._memory[number]
+
+
+class Wave:
+    """One wave's stream; methods are the instructions that schedules are made of."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.ops: list[int] = []
+        self.costs: list[tuple[int, int, int, int]] = []
+        self.marks: list[int] = []
+        """Places where an iteration of the hot loop begins."""
+
+    def do(self, name: str, count: int = 1, cost: tuple[int, int, int, int] | None = None, **modifiers: object) -> None:
+        number = self.program.number(name, **modifiers)
+        self.ops += [number] * count
+        if self.program.is_memory(number):
+            self.costs += [cost or (1, 0, 1, 0)] * count
+
+    def mfma(self, name: str, count: int = 1) -> None:
+        self.do(name, count)
+
+    def read(self, count: int = 1, nbytes: int = 16, conflict: int = 1, transpose: bool = False) -> None:
+        """LDS reads of so many bytes a lane; every phase takes ``conflict`` passes."""
+        arch = self.program.arch
+        name = {16: "ds_read_b128", 8: "ds_read_b64_tr_b16" if transpose else "ds_read_b64"}[nbytes]
+        phases = len(arch.lds_access("read", nbytes).phases)
+        self.do(name, count, (phases * conflict, 0, 0, 0))
+
+    def write(self, count: int = 1) -> None:
+        self.do("ds_write_b128", count, (len(self.program.arch.lds_access("write", 16).phases), 0, 0, 0))
+
+    def load(self, count: int = 1, *, to_lds: bool = True, lines: int = WAVE_LINES, l1_clk: int = 0) -> None:
+        """Global loads of 16 bytes a lane."""
+        arch = self.program.arch
+        clk = l1_clk or arch.issue.vmem_x4_clk
+        if to_lds:
+            self.do("buffer_load_dwordx4", count, (8, lines, clk, 0), lds=True)
+        else:
+            self.do("buffer_load_dwordx4", count, (0, lines, clk, 0))
+
+    def store(self, count: int = 1, *, lines: int = WAVE_LINES, l1_clk: int = 0) -> None:
+        """Global stores of 16 bytes a lane."""
+        self.do(
+            "buffer_store_dwordx4", count, (lines, 2 * WAVE_LINES, l1_clk or self.program.arch.issue.vmem_x4_clk, 0)
+        )
+
+    def wait(self, vm: int | None = None, lgkm: int | None = None) -> None:
+        counts = {"vmcnt": vm, "lgkmcnt": lgkm}
+        self.do("s_waitcnt", **{name: count for name, count in counts.items() if count is not None})
+
+    def barrier(self) -> None:
+        self.do("s_barrier")
+
+    def priority(self, level: int) -> None:
+        self.do("s_setprio", simm16=level)
+
+    def iteration(self) -> None:
+        """Here an iteration of the hot loop begins, with the scalar work and the branch that end the one before."""
+        if self.marks:
+            self.do("s_add_u32"), self.do("s_cmp_lg_u32"), self.do("s_cbranch_scc1")
+        self.marks.append(len(self.ops))
+
+    def spread(self, mfma: str, count: int, others: Sequence[tuple[str, int]]) -> None:
+        """``count`` MFMAs with the other instructions, (method, times) in order, evenly between them."""
+        queue = [name for name, times in others for _ in range(times)]
+        done = 0
+        for i in range(count):
+            self.mfma(mfma)
+            due = (i + 1) * len(queue) // count
+            for name in queue[done:due]:
+                getattr(self, name)()
+            done = due
+
+    def valu(self, count: int = 1) -> None:
+        self.do("v_mul_f32", count)
+
+    def exp(self, count: int = 1) -> None:
+        self.do("v_exp_f32", count)
+
+    def stream(self) -> Stream:
+        self.do("s_endpgm")
+        return Stream(np.array(self.ops, np.uint32), np.array(self.costs, COST))
+
+    def fetch(self) -> None:
+        """A global load to registers."""
+        self.load(to_lds=False)
+
+    def write_landed(self) -> None:
+        """Waits for the oldest of 16 loads to registers and writes it to LDS."""
+        self.wait(vm=15)
+        self.write()
