@@ -55,6 +55,7 @@ _PUBLIC = {
     "select": "pykittens.tile",
     "sim": "pykittens.sim",
     "st": "pykittens.tile",
+    "staging": "pykittens.tile",
     "store": "pykittens.tile",
     "tile": "pykittens.tile",
     "wait_for": "pykittens.tile",

@@ -7,6 +7,7 @@ from pykittens.errors import InputError
 from .gemm import gemm
 from .gemm_interleaved import gemm_interleaved
 from .gemm_specialized import gemm_specialized
+from .gemm_staged import gemm_staged
 from .problem import Option, Problem
 from .product_problem import EPILOGUE, FLOATS_8, FLOATS_16, LAYOUT, OUT, ProductProblem, dtype_option
 
@@ -28,6 +29,7 @@ _ALL = (
             *EPILOGUE,
         ),
     ),
+    ProductProblem(gemm_staged, (dtype_option(*FLOATS_16), OUT, *EPILOGUE)),
 )  # fmt: skip
 PROBLEMS: dict[str, Problem] = {problem.name: problem for problem in _ALL}
 """Every kernel's problem by the kernel's name."""

@@ -26,6 +26,7 @@ from pykittens.tile import (
 )
 from pykittens.tile.dtypes import get
 from pykittens.tile.expression import Int, binary
+from pykittens.tile.global_tensor import GlobalTile
 from pykittens.tile.team import Team
 from pykittens.tile.tiles import SharedView
 from pykittens.tile.trace import OpCall
@@ -85,17 +86,22 @@ class Product:
     # -- memory ----------------------------------------------------------------------------------------------
     def copy_a(self, t: Int, half: int) -> OpCall:
         """The copy of K-tile t, the last whole one at most, of a half of A into its stage of LDS."""
-        source = self.A.tile(2 * self.place[0] + half, minimum(t, self.whole - 1))
+        source = self.source_a(minimum(t, self.whole - 1), half)
         return load(self.As[t % self.stages, half], source, edges="inside", team=self.team)
 
     def copy_b(self, t: Int, half: int) -> OpCall:
         """The same of B."""
-        source = self._tile_of_b(minimum(t, self.whole - 1), half)
+        source = self.source_b(minimum(t, self.whole - 1), half)
         return load(
             self.Bs[t % self.stages, half], source, edges="inside" if self.transposed else "any", team=self.team
         )
 
-    def _tile_of_b(self, t: Int, half: int) -> Any:
+    def source_a(self, t: Int, half: int) -> GlobalTile:
+        """Where a half of A's K-tile t is in memory."""
+        return self.A.tile(2 * self.place[0] + half, t)
+
+    def source_b(self, t: Int, half: int) -> GlobalTile:
+        """The same of B."""
         col = 2 * self.place[1] + half
         return self.B.tile(col, t) if self.transposed else self.B.tile(t, col)
 
@@ -113,6 +119,16 @@ class Product:
             view = tile.subtile(self.depth, self.part[1], 0, self.wave[1])
         return view
 
+    def slice_a(self, index: int, depth: int, half: int) -> SharedView:
+        """The part of `view_a` in a one-stage LDS that is ``depth`` elements long, counted in such parts along K."""
+        view: SharedView = self.As[0, half].subtile(self.part[0], depth, self.wave[0], index)
+        return view
+
+    def slice_b(self, index: int, depth: int, half: int) -> SharedView:
+        """The same of B, for layout ``ABt``."""
+        view: SharedView = self.Bs[0, half].subtile(self.part[1], depth, self.wave[1], index)
+        return view
+
     def tiles(self, t: Int) -> tuple[st, st, st, st]:
         """The four shared tiles of K-tile t."""
         stage = t % self.stages
@@ -126,8 +142,8 @@ class Product:
             wait_for(*self.tiles(0))
             barrier()
             for half in range(2):
-                load(self.As[0, half], self.A.tile(2 * self.place[0] + half, t), edges="zero")
-                load(self.Bs[0, half], self._tile_of_b(t, half), edges="zero")
+                load(self.As[0, half], self.source_a(t, half), edges="zero")
+                load(self.Bs[0, half], self.source_b(t, half), edges="zero")
             wait_for(*self.tiles(0))
             barrier()
             multiply()

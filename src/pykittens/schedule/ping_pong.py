@@ -57,17 +57,14 @@ class PingPong:
                 wait_for(*wait)
             barrier()
             # One wait for all reads of this part: each s_waitcnt among the MFMAs would take an issue slot of its own.
-            wait_for(
-                *(
-                    tile
-                    for call in calls
-                    for tile in call.written
-                    if isinstance(tile, Registers) and not call.op.computes
-                )
-            )
+            wait_for(*(tile for call in memory if _reads_lds(call) for tile in call.written))
             priority(COMPUTE_PRIORITY)
             for call in calls:
                 if call.op.computes:
                     trace.place(call)
             priority(0)
             barrier()
+
+
+def _reads_lds(call: OpCall) -> bool:
+    return any(isinstance(tile, st) for tile in call.op.touches(*call.args, **call.options).reads)

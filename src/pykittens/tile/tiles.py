@@ -63,8 +63,12 @@ class st:
         return self.rows * self.cols * self.dtype.bytes
 
     def subtile(self, rows: int, cols: int, row: Int, col: Int) -> SharedView:
-        """A window of ``rows`` x ``cols`` at (row, col), counted in windows."""
-        _whole(f"{self.name}.subtile", rows, cols, self.shape.rows, self.shape.cols)
+        """A window of ``rows`` x ``cols`` at (row, col), counted in windows.
+
+        Where the position is a run-time value, windows are whole subtiles of the shape.
+        """
+        step_rows = self.shape.rows if isinstance(row, Expr) else 1
+        _whole(f"{self.name}.subtile", rows, cols, step_rows, self.shape.cols if isinstance(col, Expr) else 1)
         return SharedView(self, rows, cols, row * rows, col * cols)
 
     @property
@@ -80,7 +84,7 @@ class st:
 @dataclass(frozen=True, eq=False)
 class SharedView:
     """A window of an `st`: ``row`` and ``col`` are its first element; they may be run-time values (whole subtiles
-    apart).
+    apart) or build-time ones.
     """
 
     tile: st

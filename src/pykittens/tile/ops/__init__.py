@@ -5,6 +5,7 @@ from __future__ import annotations
 from .mma import mma_AB, mma_ABt, mma_AtB, mma_AtBt
 from .move import load, store
 from .scalar_load import load_scalar
+from .staging import staging
 from .sync import barrier, barriers_apart, priority, wait_for
 from .zero import zero
 
@@ -18,6 +19,7 @@ __all__ = [
     "mma_AtB",
     "mma_AtBt",
     "priority",
+    "staging",
     "store",
     "wait_for",
     "zero",

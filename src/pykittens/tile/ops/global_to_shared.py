@@ -99,7 +99,7 @@ class GlobalToShared(Op):
         self, emit: Lowering, tile: st, source: GlobalTile, base: Reg, scalar: Reg | int, place: Int
     ) -> None:  # fmt: skip
         """16 bytes per lane, which lie together in global memory, to LDS address tile.offset + place + 16 * lane."""
-        row, col = _source_element(tile, place + LANE * LANE_BYTES)
+        row, col = source_element(tile, place + LANE * LANE_BYTES)
         offset = row * source.tensor.stride + col * tile.dtype.bytes
         place = constant_part(place) + tile.offset
         if LANE_BYTES in arch_of(emit.arch).load_to_lds_bytes:
@@ -117,7 +117,7 @@ class GlobalToShared(Op):
 
     def _by_element(self, emit: Lowering, tile: st, source: GlobalTile, base: Reg, place: Int) -> None:
         """The same bytes element by element, so that columns beyond the tensor become 0 and nothing need be aligned."""
-        row, col = _source_element(tile, place + LANE * LANE_BYTES)
+        row, col = source_element(tile, place + LANE * LANE_BYTES)
         tensor, size = source.tensor, tile.dtype.bytes
         names = _ELEMENT_LOADS[size]
         with (
@@ -148,7 +148,7 @@ class GlobalToShared(Op):
         shared[: window.shape[0], : window.shape[1]] = window
 
 
-def _source_element(tile: st, place: Int) -> tuple[Int, Int]:
+def source_element(tile: st, place: Int) -> tuple[Int, Int]:
     """(row, column) of the element that belongs at this byte of the tile in LDS."""
     shape, size = tile.shape, tile.dtype.bytes
     subtile_bytes = shape.rows * shape.cols * size

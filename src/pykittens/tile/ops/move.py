@@ -16,9 +16,10 @@ from .global_to_shared import global_to_shared
 from .register_to_global import register_to_global
 from .register_to_shared import register_to_shared
 from .shared_to_register import shared_to_register
+from .staging import global_to_staging, staging, staging_to_shared
 
 
-def load(destination: st | rt | rv, source: GlobalTile | st | SharedView, **options: Any) -> OpCall:
+def load(destination: st | rt | rv | staging, source: GlobalTile | st | SharedView, **options: Any) -> OpCall:
     """``load(st, gl.tile(i, j))`` copies a window of a tensor into LDS; ``load(rt, st)`` reads LDS into registers,
     ``load(rt, gl.tile(i, j))`` and ``load(rv, gl.part(i))`` load f32 registers from global memory.
 
@@ -30,6 +31,8 @@ def load(destination: st | rt | rv, source: GlobalTile | st | SharedView, **opti
         return global_to_shared(destination, source, **options)
     if isinstance(destination, rt) and isinstance(source, (st, SharedView)):
         return shared_to_register(destination, source.whole if isinstance(source, st) else source, **options)
+    if isinstance(destination, staging) and isinstance(source, GlobalTile):
+        return global_to_staging(destination, source, **options)
     if isinstance(destination, (rt, rv)) and isinstance(source, GlobalTile):
         return global_to_register(destination, source, **options)
     raise BuildError(
@@ -38,13 +41,15 @@ def load(destination: st | rt | rv, source: GlobalTile | st | SharedView, **opti
     )  # fmt: skip
 
 
-def store(destination: GlobalTile | st | SharedView, source: rt, **options: Any) -> OpCall:
+def store(destination: GlobalTile | st | SharedView, source: rt | staging, **options: Any) -> OpCall:
     """``store(gl.tile(i, j), rt)`` writes a register tile, rounded to the tensor's dtype, where the tensor exists.
 
-    ``store(st, rt)`` writes one of the shared tile's own dtype to LDS.
+    ``store(st, rt)`` writes one of the shared tile's own dtype to LDS, ``store(st, staging)`` one loaded for it.
     """
     if isinstance(destination, GlobalTile) and isinstance(source, rt):
         return register_to_global(destination, source, **options)
+    if isinstance(destination, st) and isinstance(source, staging):
+        return staging_to_shared(destination, source, **options)
     if isinstance(destination, (st, SharedView)) and isinstance(source, rt):
         view = destination.whole if isinstance(destination, st) else destination
         return register_to_shared(view, source, **options)
