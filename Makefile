@@ -33,7 +33,7 @@ test: setup ## format, lint, types, tests: all that the CI checks
 
 # A target that prints figures is one line here and one script; the script also writes out/<target>.json.
 bench: setup ; @$(PY) bench/speed.py ## speed of the virtual GPU next to NumPy on this machine
-mutants: setup ; @$(PY) bench/mutants.py ## how many single changes to waits, barriers and nops the checks find
+mutants: setup ; @$(PY) -m bench.mutants ## how many single changes to waits, barriers and nops the checks find
 
 clean: ## remove what the targets above made, .venv included
 	rm -rf $(VENV) out build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

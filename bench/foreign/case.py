@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from pykittens.errors import Error
-from pykittens.sim import Device
-from pykittens.sim.memory import STRAY
+from pykittens.sim import Device, Kernel
+from pykittens.sim.memory import STRAY, Buffer
 
 Array = np.ndarray[Any, Any]
 
@@ -93,9 +93,18 @@ def pointers(names: str, stride: int = 16, start: int = 0) -> dict[int, str]:
     return {start + stride * i: name for i, name in enumerate(names.split())}
 
 
-def run(case: Case, **options: Any) -> Result:
-    """Launch and compare. options: those of `Kernel.launch`. Errors of the launch are the result's problem."""
-    start = time.perf_counter()
+@dataclass(frozen=True)
+class Prepared:
+    """A case in device memory: ``kernel.launch(**arguments)``. guarded: its buffers with the bytes around them."""
+
+    kernel: Kernel
+    arguments: dict[str, Any]
+    buffers: dict[str, Array]
+    guarded: dict[str, tuple[Buffer, Array]]
+
+
+def prepare(case: Case, code: bytes | None = None) -> Prepared:
+    """Load the case's code object, or this changed copy of it, and the buffers."""
     device = Device(case.arch, _OVERREAD)
     guarded, inside = {}, {}
     for name, array in case.buffers.items():
@@ -104,19 +113,26 @@ def run(case: Case, **options: Any) -> Result:
         inside[name][...] = array
         guarded[name] = device.buffer(data, name), data
     addresses = {name: buffer.address + _GUARD_BYTES for name, (buffer, _) in guarded.items()}
+    kernel = device.load(case.code() if code is None else code).kernel(case.kernel)
+    form: dict[str, Any] = (
+        {"kernarg": _kernarg(case, case.size or kernel.info.kernarg_size, addresses)}
+        if case.args is None
+        else {"args": [addresses[value] if isinstance(value, str) else value for value in case.args]}
+    )
+    return Prepared(kernel, {"grid": case.grid, "block": case.block, "lds": case.lds, **form}, inside, guarded)
+
+
+def run(case: Case, **options: Any) -> Result:
+    """Launch and compare. options: those of `Kernel.launch`. Errors of the launch are the result's problem."""
+    start = time.perf_counter()
     try:
-        kernel = device.load(case.code()).kernel(case.kernel)
-        form: dict[str, Any] = (
-            {"kernarg": _kernarg(case, case.size or kernel.info.kernarg_size, addresses)}
-            if case.args is None
-            else {"args": [addresses[value] if isinstance(value, str) else value for value in case.args]}
-        )
-        done = kernel.launch(case.grid, case.block, lds=case.lds, **form, **options)
+        prepared = prepare(case)
+        done = prepared.kernel.launch(**prepared.arguments, **options)
     except Error as problem:
         return Result(case, np.nan, 0, time.perf_counter() - start, str(problem))
     seconds = time.perf_counter() - start
-    error, problems = _compare(case.expected(), inside)
-    for name, (_, data) in guarded.items():
+    error, problems = _compare(case.expected(), prepared.buffers)
+    for name, (_, data) in prepared.guarded.items():
         if (data[:_GUARD_BYTES] != STRAY).any() or (data[-_GUARD_BYTES:] != STRAY).any():
             problems.append(f"bytes beside {name} were overwritten")
     return Result(case, error, done.instructions, seconds, "; ".join(problems))
