@@ -20,6 +20,7 @@ from pykittens.sim import Kernel
 
 if TYPE_CHECKING:
     from pykittens.executable import Executable
+    from pykittens.sim.launch_description import LaunchDescription
 
 RACES = frozenset(("lds-race", "lds-order", "global-race", "workgroup-race"))
 """Codes of findings that another order of waves would turn into wrong results."""
@@ -56,6 +57,18 @@ def check_call(exe: Executable, *tensors: Any, **launch: Any) -> Report:
     names = [argument.name for argument in exe.built.arguments]
     outputs = {name: tensor for name, tensor in zip(names, tensors, strict=True) if name in exe.written}
     return check_launch(exe.sim_kernel, outputs=outputs, **arguments, **launch)
+
+
+def check_described(description: LaunchDescription, code: bytes, kernel: str | None = None) -> Report:
+    """Run a code object's kernel as a launch description says; see `check_launch`."""
+    prepared = description.prepare(code, kernel)
+    return check_launch(prepared.kernel, **prepared.arguments)
+
+
+def merged(report: Report, seen: Report) -> Report:
+    """A report of the static check with what a run saw beyond it."""
+    told = {(f.code, f.pc, f.producer.pc if f.producer else None) for f in report.findings}
+    return report.merged(f for f in seen.findings if (f.code, f.pc, f.producer.pc if f.producer else None) not in told)
 
 
 def races(kernel: Kernel, **launch: Any) -> tuple[Finding, ...]:

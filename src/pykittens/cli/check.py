@@ -1,4 +1,4 @@
-"""``pk check``: what is wrong with a code object, or with a kernel of ours, on any path; exit status 0, 1 or 2."""
+"""``pk check``: what is wrong with a code object or a kernel of ours, on any path and in a run; exit status 0, 1 or 2."""
 
 from __future__ import annotations
 
@@ -25,7 +25,13 @@ class CheckGroup(kc.KernelGroup):
         return kc.command(
             problem.name,
             f"Check {problem.name}: {problem.kernel.description}",
-            [*kc.option_parameters(problem), kc.arch_parameter(), *_output_parameters()],
+            [
+                *kc.size_parameters(problem),
+                *kc.option_parameters(problem),
+                kc.arch_parameter(),
+                kc.parameter("static", bool, False, "--static", words="Check every path, but run nothing."),
+                *_output_parameters(),
+            ],
             partial(_check_kernel, problem),
         )
 
@@ -34,6 +40,7 @@ class CheckGroup(kc.KernelGroup):
             path,
             "Check a code object, whoever made it.",
             [
+                kc.parameter("launch", str | None, None, "--launch", words="Also run it, as this meta.json says."),
                 kc.parameter("kernel", str | None, None, "--kernel", words="The kernel to check instead of all."),
                 kc.parameter("arch", str | None, None, "--arch", words="The chip, where a bundle has code for both."),
                 *_output_parameters(),
@@ -51,17 +58,38 @@ def _output_parameters() -> list[inspect.Parameter]:
 
 
 def _check_kernel(problem: Problem, values: dict[str, Any]) -> None:
-    from pykittens.check.static import check
-    from pykittens.cli.build import compiled
+    import numpy as np
 
-    exe, _ = compiled(problem, values["arch"], kc.options_of(problem, values))
-    _show(check(exe), values)
+    from pykittens.check.static import check
+    from pykittens.checking import check_call, merged
+    from pykittens.cli.build import compiled
+    from pykittens.cli.host_memory import host_memory
+
+    sizes, options = kc.sizes_of(problem, values), kc.options_of(problem, values)
+    problem.check_options(options)
+    problem.check_sizes(sizes, options, host_memory())
+    exe, _ = compiled(problem, values["arch"], options)
+    report = check(exe)
+    if not values["static"]:
+        tensors = problem.tensors(sizes, options, np.random.default_rng(0))
+        report = merged(report, check_call(exe, *tensors.values()))
+    _show(report, values)
 
 
 def _check_file(path: str, values: dict[str, Any]) -> None:
+    from pykittens.asm import code_object
     from pykittens.check.static import check
+    from pykittens.checking import check_described, merged
 
-    _show(check(path, values["kernel"], values["arch"]), values)
+    if values["launch"] is None:
+        _show(check(path, values["kernel"], values["arch"]), values)
+        return
+    from pykittens.sim.launch_description import LaunchDescription
+
+    description = LaunchDescription(values["launch"])
+    code = code_object.read(path, values["arch"] or description.arch)
+    kernel = values["kernel"] or description.symbol
+    _show(merged(check(code, kernel), check_described(description, code.data, kernel)), values)
 
 
 def _show(report: Report, values: dict[str, Any]) -> None:
