@@ -5,18 +5,19 @@ Everything printed is modelled, from the machine code and what a few of its work
 
 from __future__ import annotations
 
+import inspect
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pykittens.cli import kernel_commands as kc
+from pykittens.cli import profile_report
 
 if TYPE_CHECKING:
     from pykittens.kernels.problem import Problem
-    from pykittens.model.prediction import Prediction
 
 _DRAWN = 1 << 20
 """Random numbers that are drawn; larger inputs repeat them, since time does not hang on the values."""
-_LINES = 12
 
 
 class ProfileGroup(kc.KernelGroup):
@@ -31,7 +32,7 @@ class ProfileGroup(kc.KernelGroup):
                 *kc.option_parameters(problem),
                 kc.arch_parameter(),
                 _device_parameter(),
-                kc.json_parameter(),
+                *profile_report.parameters(),
             ],
             partial(_profile, problem),
         )
@@ -44,7 +45,7 @@ class ProfileGroup(kc.KernelGroup):
                 kc.parameter("launch", str, "", "--launch", words="The launch description (meta.json), or its folder."),
                 kc.parameter("kernel", str, "", "--kernel", words="The kernel, where the file has several."),
                 _device_parameter(),
-                kc.json_parameter(),
+                *profile_report.parameters(),
             ],
             partial(_profile_file, path),
         )
@@ -69,7 +70,9 @@ def _profile(problem: Problem, values: dict[str, Any]) -> None:
     exe, _ = compiled(problem, values["arch"], options)
     rng: Any = _RepeatedNumbers(np.random.default_rng(0))
     tensors = problem.tensors(sizes, options, rng)
-    _show(predict(exe, *tensors.values(), device=values["device"] or None), values["as_json"])
+    prediction = predict(exe, *tensors.values(), device=values["device"] or None)
+    folder = Path(inspect.getfile(problem.kernel.function)).parent
+    profile_report.show(prediction, values, exe.sim_kernel, [folder], exe)
 
 
 class _RepeatedNumbers:
@@ -100,22 +103,5 @@ def _profile_file(path: str, values: dict[str, Any]) -> None:
             "no-launch", "a code object needs a launch description", where=path, fix="give --launch meta.json"
         )
     prepared = LaunchDescription(values["launch"]).prepare(path, values["kernel"] or None)
-    _show(predict_kernel(prepared.kernel, device=values["device"] or None, **prepared.arguments), values["as_json"])
-
-
-def _show(prediction: Prediction, as_json: bool) -> None:
-    from pykittens.cli import output
-
-    if as_json:
-        output.print_json(prediction.figures())
-        return
-    print(prediction)
-    times = prediction.instructions
-    for title, by in (("phase", times.phase), ("Python line", times.line)):
-        sums = times.total(by)
-        total = sum(a + b for a, b in sums.values()) or 1.0
-        rows = [
-            (name or "(none)", f"{100 * a / total:.1f} %", f"{100 * b / total:.1f} %")
-            for name, (a, b) in sorted(sums.items(), key=lambda item: -sum(item[1]))[:_LINES]
-        ]
-        output.print_table(f"Waves' time by {title} (modelled)", (title, "issuing", "waiting"), rows)
+    prediction = predict_kernel(prepared.kernel, device=values["device"] or None, **prepared.arguments)
+    profile_report.show(prediction, values, prepared.kernel, [Path(path).parent])
