@@ -7,9 +7,10 @@ from pykittens.errors import InputError
 from .gemm import gemm
 from .gemm_interleaved import gemm_interleaved
 from .gemm_specialized import gemm_specialized
+from .gemm_split import gemm_split
 from .gemm_staged import gemm_staged
-from .problem import Option, Problem
-from .product_problem import EPILOGUE, FLOATS_8, FLOATS_16, LAYOUT, OUT, ProductProblem, dtype_option
+from .problem import Option, Problem, Size
+from .product_problem import EPILOGUE, FLOATS_8, FLOATS_16, K_SIZE, LAYOUT, N_SIZE, OUT, ProductProblem, dtype_option
 
 _ALL = (
     ProductProblem(
@@ -28,6 +29,14 @@ _ALL = (
             Option("tile", ("128x256", "192x256"), "rows x columns of a workgroup (8 or 12 consumers)", "--tile"),
             *EPILOGUE,
         ),
+    ),
+    ProductProblem(
+        gemm_split,
+        (
+            dtype_option(*FLOATS_16, *FLOATS_8), OUT,
+            Option("tile", ("auto", "64x32", "32x32", "16x32"), "rows x columns of a workgroup", "--tile"), *EPILOGUE,
+        ),
+        (Size("m", 16, "rows of A and C"), N_SIZE, K_SIZE),
     ),
     ProductProblem(gemm_staged, (dtype_option(*FLOATS_16), OUT, *EPILOGUE)),
 )  # fmt: skip

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from pykittens.asm.program import user_line
 from pykittens.errors import BuildError
-from pykittens.tile.expression import Int, below
+from pykittens.tile.expression import Int, below, maximum
 from pykittens.tile.program_inputs import WAVE
 from pykittens.tile.team import Team
 from pykittens.tile.trace import current, phase, when
@@ -29,8 +29,8 @@ class Specialize:
 
     @property
     def consumer(self) -> Int:
-        """The number of this wave among the consumers."""
-        return WAVE - self.team.count
+        """The number of this wave among the consumers; 0 in producers, so that what follows from it is in range."""
+        return maximum(WAVE - self.team.count, 0)
 
     @contextmanager
     def produce(self) -> Iterator[None]:

@@ -45,6 +45,7 @@ class Lowering:
         self.program = Program(arch)
         self.scalars, self.vectors = scalars, vectors
         self._scopes = [_Scope(0, self.program.items)]
+        self._later: list[_Scope] = []
         self.inputs: dict[Expr, Reg] = {}
 
     # -- instructions ----------------------------------------------------------------------------------------
@@ -95,7 +96,7 @@ class Lowering:
 
     def _take(self, scope: _Scope, file: str, count: int, align: int | None) -> Reg:
         """Registers for the code of a scope; code of the scopes inside it, which comes later, has not used them yet."""
-        inner = self._scopes[self._scopes.index(scope) + 1 :]
+        inner = self._scopes[self._scopes.index(scope) + 1 :] + self._later
         avoid = {index for each in inner for kind, index in each.used if kind == file}
         reg = self._pool(file).take(count, align, avoid)
         scope.used.update((file, index) for index in range(reg.index, reg.index + reg.count))
@@ -130,11 +131,14 @@ class Lowering:
     def _into(self, scope: _Scope) -> Iterator[None]:
         """Emit into an enclosing scope: what is written there now stands before the inner scope."""
         before, self.program.items = self.program.items, scope.items
-        inner, self._scopes = self._scopes, self._scopes[: self._scopes.index(scope) + 1]
+        outer, later = self._scopes, self._later
+        place = outer.index(scope) + 1
+        # What is kept here must stay out of the way of the scopes left for a moment, whose code comes after.
+        self._scopes, self._later = outer[:place], outer[place:] + later
         try:
             yield
         finally:
-            self.program.items, self._scopes = before, inner
+            self.program.items, self._scopes, self._later = before, outer, later
 
     # -- run-time values -------------------------------------------------------------------------------------
     def uniform(self, value: Int) -> Reg | int:

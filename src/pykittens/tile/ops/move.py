@@ -13,6 +13,7 @@ from ..tiles import SharedView, rt, st
 from ..trace import OpCall
 from .global_to_register import global_to_register
 from .global_to_shared import global_to_shared
+from .operand_load import operand_load
 from .register_to_global import register_to_global
 from .register_to_shared import register_to_shared
 from .shared_to_register import shared_to_register
@@ -21,7 +22,8 @@ from .staging import global_to_staging, staging, staging_to_shared
 
 def load(destination: st | rt | rv | staging, source: GlobalTile | st | SharedView, **options: Any) -> OpCall:
     """``load(st, gl.tile(i, j))`` copies a window of a tensor into LDS; ``load(rt, st)`` reads LDS into registers,
-    ``load(rt, gl.tile(i, j))`` and ``load(rv, gl.part(i))`` load f32 registers from global memory.
+    ``load(rt, gl.tile(i, j))`` and ``load(rv, gl.part(i))`` load f32 registers from global memory, and
+    ``load(rt, gl.tile(i, j), edges=…)`` operands of 8 and 16 bits.
 
     From global memory, ``edges`` says what elements beyond the tensor's columns become: ``"zero"`` (default; any
     alignment), ``"any"`` (unspecified values of the tensor; 4-byte aligned rows, direct copies) or ``"inside"`` (the
@@ -33,6 +35,8 @@ def load(destination: st | rt | rv | staging, source: GlobalTile | st | SharedVi
         return shared_to_register(destination, source.whole if isinstance(source, st) else source, **options)
     if isinstance(destination, staging) and isinstance(source, GlobalTile):
         return global_to_staging(destination, source, **options)
+    if isinstance(destination, rt) and isinstance(source, GlobalTile) and destination.dtype.bits < 32:
+        return operand_load(destination, source, **options)
     if isinstance(destination, (rt, rv)) and isinstance(source, GlobalTile):
         return global_to_register(destination, source, **options)
     raise BuildError(
