@@ -234,10 +234,12 @@ def _work(task: tuple[Subject, int, int, int]) -> list[dict[str, Any]]:
 def _subjects(arguments: argparse.Namespace) -> list[Subject]:
     from pykittens.kernels.problems import PROBLEMS
 
-    names = PROBLEMS if arguments.kernels is None else [name for name in arguments.kernels.split(",") if name]
-    found = [Subject("ours", name, arch) for name in names for arch in arguments.archs.split(",")]
+    ours = PROBLEMS if arguments.kernels is None else [name for name in arguments.kernels.split(",") if name]
+    found = [Subject("ours", name, arch) for name in ours for arch in arguments.archs.split(",")]
     for module in FOREIGN if arguments.cases else ():
-        found += [Subject("case", name, module) for name in list(_cases(module))[: arguments.cases]]
+        names = list(_cases(module))
+        spread = names[:: max(1, len(names) // arguments.cases)][: arguments.cases]
+        found += [Subject("case", name, module) for name in spread]
     for meta in sorted(arguments.launches.rglob("meta.json")) if arguments.launches else ():
         path = arguments.code_objects / json.loads(meta.read_text())["co"]
         if path.exists():

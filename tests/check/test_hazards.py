@@ -205,3 +205,13 @@ def test_what_the_hardware_is_known_to_stand_is_a_note(lines: tuple[str, ...], d
     (said,) = [f for f in found.findings if f.code in _NAMES]
     assert (said.code == "wait-states-disputed") == (doubt is not None)
     assert doubt is None or f"and {doubt}" in said.why
+
+
+@pytest.mark.parametrize("between", [0, 1, 2, 3])
+def test_a_taken_branch_lasts_longer_than_one_instruction(between: int) -> None:
+    nops = "  s_nop 0\n" * between
+    branch = "  s_branch .Lover\n  s_endpgm\n.Lover:\n"
+    found = report(f"{START}  v_readfirstlane_b32 s9, v1\n{nops}{branch}  v_readlane_b32 s8, v1, s9\n")
+    said = [f for f in found.findings if f.code in _NAMES]
+    assert [f.severity for f in said] == (["error"], ["error"], ["note"], [])[between]
+    assert between != 2 or "and the branch that is taken between them lasts at least 2" in said[0].why
