@@ -22,17 +22,22 @@ def gemm(
     """C[M, N] = A[M, K] B[N, K]ᵀ (layout "ABt") or A[M, K] B[K, N] ("AB"): 8 waves in ping-pong (paper, Fig. 22)."""
     A, B, C = grid.batch(A, B, C)
     height, width = grid.tile(tile, TILES[current().arch])
-    rows, cols = height // 4, width // 8
     place = order(cdiv(C.rows, height), cdiv(C.cols, width))
-    result = Epilogue(**epilogue).bind(C)
+    multiply(A, B, C, Epilogue(**epilogue).bind(C), place, (height, width), dtype, layout)
+
+
+def multiply(A, B, C, result, place, size, dtype, layout):
+    """One workgroup's ``size`` = (rows, columns) of C at ``place``, counted in such tiles, through the epilogue."""
+    height, width = size
+    rows, cols = height // 4, width // 8
     # Of K x N a wave of gfx942 reads 16 columns, half a subtile of the usual shape.
     shape = "16x16" if cols == 16 and layout == "AB" else None
     p = Product(
         A, B, C, dtype, layout, halves=(height // 2, width // 2), part=(rows, cols), place=place,
         wave=(wave.row, wave.col), shape=shape,
     )  # fmt: skip
-    a, b = p.a_tile(), p.b_tile(copies=2)
-    c = rt(f32, rows, cols, copies=(2, 2), file="agpr")
+    a, b = p.a_tile(name="a"), p.b_tile(name="b", copies=2)
+    c = rt(f32, rows, cols, copies=(2, 2), name="c", file="agpr")
 
     def read_a(t, h):
         return load(a, p.view_a(t, h))
@@ -61,14 +66,14 @@ def gemm(
             turns.phase("11", p.copy_b(t + 2, 1), math(1, 1), wait=p.tiles(t + 1))
         turns.end()
 
-    def multiply():
+    def multiply_rest():
         for i in range(2):
             read_a(0, i)
             for j in range(2):
                 read_b(0, j)
                 math(i, j)
 
-    p.remaining(multiply)
+    p.remaining(multiply_rest)
     for i in range(2):
         for j in range(2):
             result.store((2 * place[0] + i) * 2 + wave.row, (2 * place[1] + j) * 4 + wave.col, c[i, j])
