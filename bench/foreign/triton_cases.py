@@ -272,13 +272,15 @@ def _integers() -> Made:
     rng = np.random.default_rng(20)
     a = rng.integers(-(1 << 62), 1 << 62, n) >> rng.integers(0, 60, n)
     b = (rng.integers(-(1 << 62), 1 << 62, n) >> rng.integers(0, 60, n)) | 1
-    quotient = np.array([int(abs(int(x)) // abs(int(y))) * (1 if (x < 0) == (y < 0) else -1) for x, y in zip(a, b)])
+    quotient = np.abs(a) // np.abs(b) * np.where((a < 0) == (b < 0), 1, -1)  # truncated, as in C
     low = [(v.astype(np.uint64) & np.uint64(0xFFFFFFFF)).astype(np.uint64) for v in (a, b)]
     y = np.stack([quotient, a - quotient * b, a * b, (low[0] * low[1] >> np.uint64(32)).astype(np.int64)])
     halves = [(y & 0xFFFFFFFF), y >> 32]
     return (
         f"4x{n}", (1, 1, 1), {"x": a, "z": b, "y": np.zeros((4, n), np.int64)}, ["x", "z", "y", n],
-        lambda: [Expected("y", halves[0], view=lambda g: g & 0xFFFFFFFF), Expected("y", halves[1], view=lambda g: g >> 32)],
+        lambda: [
+            Expected("y", halves[0], view=lambda g: g & 0xFFFFFFFF), Expected("y", halves[1], view=lambda g: g >> 32),
+        ],
     )  # fmt: skip
 
 
