@@ -125,7 +125,8 @@ class _Walk:
         number = {pc: n for n, pc in enumerate(order)}
         instructions = [self.found[pc] for pc in order]
         after = [tuple(number[pc] for pc in self.after[address]) for address in order]
-        graph = _blocks(after, [number[pc] for pc in starts if pc in number])
+        ends = {n for n, instruction in enumerate(instructions) if jumps(instruction)}
+        graph = _blocks(after, ends, [number[pc] for pc in starts if pc in number])
         return KernelCode(self.arch, self.kernel, instructions, graph, self.findings, self.places)
 
     def _walk(self, starts: list[int]) -> None:
@@ -225,11 +226,11 @@ class _Walk:
         self.findings.append(Finding(code, why, fix, place, after, kernel=self.kernel.name))
 
 
-def _blocks(after: list[tuple[int, ...]], starts: list[int]) -> list[Block]:
-    """Basic blocks of the instructions 0, 1, … of which ``after`` tells what follows each; see `KernelCode.graph`."""
+def _blocks(after: list[tuple[int, ...]], ends: set[int], starts: list[int]) -> list[Block]:
+    """Basic blocks of the instructions 0, 1, …: ``after`` tells what follows each, ``ends`` which end a block anyhow."""
     leaders = {0, *starts}
     for n, following in enumerate(after):
-        if following != (n + 1,):
+        if following != (n + 1,) or n in ends:
             leaders.add(n + 1)
             leaders.update(following)
     bounds = sorted(n for n in leaders if n < len(after))
