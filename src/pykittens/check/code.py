@@ -227,7 +227,7 @@ class _Walk:
 
 
 def _blocks(after: list[tuple[int, ...]], ends: set[int], starts: list[int]) -> list[Block]:
-    """Basic blocks of the instructions 0, 1, …: ``after`` tells what follows each, ``ends`` which end a block anyhow."""
+    """Basic blocks of instructions 0, 1, …: ``after`` tells what follows each, ``ends`` which end a block anyhow."""
     leaders = {0, *starts}
     for n, following in enumerate(after):
         if following != (n + 1,) or n in ends:
