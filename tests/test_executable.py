@@ -177,7 +177,8 @@ def test_devices_that_are_not_there() -> None:
     [
         ("gfx90a", {}, "unknown arch 'gfx90a'; choose one of gfx942, gfx950"),
         ("gfx950", {"dtype": "f64"}, "dtype 'f64' is not known; use one of bf16, f16, f32"),
-        ("gfx950", {"tile": 3}, "gemm has no option 'tile'; use one of dtype, out, layout, order"),
+        ("gfx950", {"tiles": 3}, "gemm has no option 'tiles'; use one of dtype, out, layout"),
+        ("gfx950", {"tile": 3}, "^tile is 3; use auto or one of "),
     ],
 )
 def test_builds_that_cannot_be(arch: str, options: dict[str, Any], words: str) -> None:

@@ -94,10 +94,24 @@ def user_line() -> str | None:
     return None
 
 
+def user_line_of(error: BaseException, *, kernels: bool = True) -> str | None:
+    """The same of the line that raised an error; ``kernels``: whether the package's own kernels count."""
+    step, found = error.__traceback__, None
+    while step is not None:
+        path = step.tb_frame.f_code.co_filename
+        if _is_users(path) and (kernels or not _is_inside(path)):
+            found = f"{path}:{step.tb_lineno}"
+        step = step.tb_next
+    return found
+
+
 @cache
 def _is_users(path: str) -> bool:
-    inside = os.path.abspath(path).startswith(_PACKAGE) or path == contextlib.__file__
-    return not inside or os.sep + "kernels" + os.sep in path
+    return not _is_inside(path) or os.sep + "kernels" + os.sep in path
+
+
+def _is_inside(path: str) -> bool:
+    return os.path.abspath(path).startswith(_PACKAGE + os.sep) or path == contextlib.__file__
 
 
 class Program:

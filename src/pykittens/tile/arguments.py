@@ -93,6 +93,10 @@ def bind_signature(function: Callable[..., None], options: dict[str, Any], arch:
     arguments: list[Argument] = []
     annotations = inspect.get_annotations(function, eval_str=True)
     for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            raise BuildError(
+                "kernel-signature", f"*{name} is no parameter that a kernel can have", fix="name each tensor"
+            )
         if parameter.kind not in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD):
             arguments.append(bind(name, annotations.get(name), options, arch, arguments))
     return arguments

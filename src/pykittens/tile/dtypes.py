@@ -51,7 +51,7 @@ def get(name: str | DType, arch: str | None = None) -> DType:
     With ``arch``, a dtype in another chip's encoding is a `BuildError`.
     """
     if not isinstance(name, DType):
-        if name not in DTYPES:
+        if not isinstance(name, str) or name not in DTYPES:
             raise InputError("unknown-dtype", f"dtype {name!r} is not known", fix=f"use one of {', '.join(DTYPES)}")
         name = DTYPES[name]
     if arch is not None and name.arch not in (None, arch):

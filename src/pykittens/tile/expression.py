@@ -7,6 +7,7 @@ time and index arithmetic on unrolled loops costs nothing.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable
 from typing import Any, Union
 from weakref import WeakValueDictionary
@@ -54,7 +55,7 @@ class Expr:
     bound: int | None
 
     def __new__(cls, op: str, args: tuple[Any, ...], uniform: bool, scope: int, bound: int | None = None) -> Expr:
-        # One object per expression, so that equality and hashing are those of the object.
+        # One object per expression, so that two are the same where ``is`` says so, and hashing is the object's.
         key = (op, args, uniform, scope, bound)
         known = _KNOWN.get(key)
         if known is None:
@@ -85,19 +86,25 @@ class Expr:
         return _affine([(other, 1), (self, -1)])
 
     def __mul__(self, other: Int) -> Int:
-        return _affine([(self, other)]) if isinstance(other, int) else binary("mul", self, other)
+        return binary("mul", self, other)
 
     def __rmul__(self, other: int) -> Int:
         return _affine([(self, other)])
 
     def __floordiv__(self, other: Int) -> Int:
-        if isinstance(other, int):
-            quotient, rest = _split(self, other)
-            return quotient + binary("div", rest, other)
-        return binary("div", self, other)
+        if isinstance(other, Expr):
+            return binary("div", self, other)
+        quotient, rest = _split(self, as_integer(other))
+        return quotient + binary("div", rest, other)
+
+    def __truediv__(self, other: Int) -> Int:
+        raise BuildError("run-time-float", f"{self} / {other} is no integer", fix="use // or pk.cdiv")
+
+    def __neg__(self) -> Int:
+        return _affine([(self, -1)])
 
     def __mod__(self, other: Int) -> Int:
-        return binary("mod", _split(self, other)[1] if isinstance(other, int) else self, other)
+        return binary("mod", self if isinstance(other, Expr) else _split(self, as_integer(other))[1], other)
 
     def __rfloordiv__(self, other: int) -> Int:
         return binary("div", other, self)
@@ -120,6 +127,16 @@ class Expr:
     def __xor__(self, other: Int) -> Int:
         return binary("xor", self, other)
 
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+
+    def __eq__(self, other: Int) -> Int:  # type: ignore[override]
+        return binary("eq", self, other)
+
+    def __ne__(self, other: Int) -> Int:  # type: ignore[override]
+        return binary("ne", self, other)
+
+    __hash__ = object.__hash__
+
     def __lt__(self, other: Int) -> Int:
         return binary("lt", self, other)
 
@@ -139,7 +156,13 @@ class Expr:
             fix="use pk.when(condition) or pk.select(condition, a, b)",
         )
 
-    __index__ = __int__ = None
+    def __index__(self) -> int:
+        raise BuildError(
+            "run-time-value", f"{self} is only known on the GPU, Python needs its value here",
+            fix="use pk.loop for a loop of the GPU",
+        )  # fmt: skip
+
+    __int__ = __index__
 
 
 _KNOWN: WeakValueDictionary[tuple[Any, ...], Expr] = WeakValueDictionary()
@@ -204,8 +227,8 @@ def _affine(parts: list[tuple[Int, int]]) -> Int:
     terms: dict[Expr, int] = {}
     constant = 0
     for value, factor in parts:
-        if isinstance(value, int):
-            constant += value * factor
+        if not isinstance(value, Expr):
+            constant += as_integer(value) * factor
         elif value.op == "affine":
             inner, offset = value.args
             for term, coefficient in inner:
@@ -219,6 +242,16 @@ def _affine(parts: list[tuple[Int, int]]) -> Int:
     if constant == 0 and len(kept) == 1 and kept[0][1] == 1:
         return kept[0][0]
     return _node("affine", kept, constant)
+
+
+def as_integer(value: object) -> int:
+    """A number that is known at build time; NumPy's integers are taken too. BuildError for what is none."""
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise BuildError(
+            "run-time-float", f"{value!r} is no integer, sizes and indices of the GPU are", fix="use an integer"
+        ) from None
 
 
 def _split(value: Expr, divisor: int) -> tuple[Int, Int]:
@@ -236,22 +269,23 @@ def _split(value: Expr, divisor: int) -> tuple[Int, Int]:
 
 def binary(op: str, a: Int, b: Int) -> Int:
     """One operation, folded where both sides are known or the result is plain."""
+    a, b = (x if isinstance(x, Expr) else as_integer(x) for x in (a, b))
     if isinstance(a, int) and isinstance(b, int):
         return int(_FOLD[op](a, b))
+    if a is b and op in CONDITIONS:
+        return int(op in ("le", "eq"))
     top = bound_of(a)
     if isinstance(b, int) and b > 0 and top is not None and top < b and op in ("div", "mod"):
         return 0 if op == "div" else a
-    if op == "div" and b == 1:
-        return a
-    if op == "mod" and b == 1:
-        return 0
+    if isinstance(b, int) and b == 1 and op in ("div", "mod"):
+        return a if op == "div" else 0
     if op == "mod" and isinstance(b, int) and b & (b - 1) == 0:
         return binary("and", a, b - 1)
     if op == "div" and isinstance(b, int) and b & (b - 1) == 0:
         return binary("shr", a, b.bit_length() - 1)
     if op in ("and", "or", "xor", "min", "max", "mul") and isinstance(a, int):
         a, b = b, a
-    if b == 0 and isinstance(b, int):
+    if isinstance(b, int) and b == 0:
         if op in ("or", "xor", "shl", "shr"):
             return a
         if op in ("and", "mul"):

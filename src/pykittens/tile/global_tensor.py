@@ -11,6 +11,7 @@ from pykittens.errors import BuildError
 
 from .dtypes import DType
 from .expression import Expr, Int, binary, equal, leaf
+from .trace import uniform
 
 
 class gl:
@@ -51,13 +52,14 @@ class gl:
         if self.rank != 3:
             raise BuildError("rank", f"{self.name} has rank {self.rank}, only rank 3 has batches", where=user_line())
         view = copy(self)
-        view.rank, view.batch = 2, batch
+        view.rank, view.batch = 2, uniform(batch, f"the batch of {self.name}")
         return view
 
     def rows_from(self, start: Int, count: Int) -> gl:
         """``count`` rows from row ``start`` on, as a matrix of its own."""
         view = copy(self)
-        view.first_row, view.rows = self.first_row + start, count
+        view.first_row = self.first_row + uniform(start, f"the first row of {self.name}")
+        view.rows = uniform(count, f"the rows of {self.name}")
         return view
 
     def aligned(self, size: int) -> Int:
@@ -69,11 +71,19 @@ class gl:
 
     def tile(self, row: Int, col: Int) -> GlobalTile:
         """The tile at (row, col), counted in tiles of the shape that it is loaded into or stored from."""
-        return GlobalTile(self, row, col)
+        return GlobalTile(self, self._place(row, "row"), self._place(col, "column"))
 
     def part(self, index: Int) -> GlobalTile:
         """Of a vector: the part at ``index``, counted in parts of the length that it is loaded into."""
-        return GlobalTile(self, 0, index)
+        return GlobalTile(self, 0, self._place(index, "index"))
+
+    def _place(self, index: Int, what: str) -> Int:
+        index = uniform(index, f"the tile {what} of {self.name}")
+        if isinstance(index, int) and index < 0:
+            raise BuildError(
+                "tile-index", f"the tile {what} of {self.name} is {index}", where=user_line(), fix="count from 0"
+            )
+        return index
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,8 +16,9 @@ from typing import Any
 from pykittens import arch as chips
 from pykittens.asm.finish import finish
 from pykittens.asm.kernel_text import render_kernel
+from pykittens.asm.program import user_line_of
 from pykittens.asm.toolchain import assemble
-from pykittens.errors import BuildError, InputError
+from pykittens.errors import BuildError, Error, InputError
 from pykittens.isa.registers import Reg, s, v
 
 from .allocate import RegisterMap, allocate
@@ -27,6 +28,7 @@ from .program_inputs import LANE, WAVE, WORKGROUP
 from .register_pool import RegisterPool
 from .tiles import Registers, TileArray, st
 from .trace import Trace, tracing
+from .unwritten import refuse_unwritten
 
 LDS_ALIGNMENT = 1024
 FIRST_FREE_SGPR = 5
@@ -86,7 +88,13 @@ def kernel(
     *, waves: tuple[int, int] | Callable[[str, dict[str, Any]], tuple[int, int]]
 ) -> Callable[[Callable[..., None]], Kernel]:
     """Decorate a kernel function. ``waves``: rows and columns of the workgroup's waves, 1 to 16 in all."""
-    return lambda function: Kernel(function, waves)
+
+    def decorate(function: Callable[..., None]) -> Kernel:
+        if not inspect.isfunction(function):
+            raise BuildError("not-a-function", f"a kernel is a function, not {function!r}", fix="decorate a def")
+        return Kernel(function, waves)
+
+    return decorate
 
 
 def build(kernel: Kernel, arch: str = "gfx950", **options: Any) -> Build:
@@ -95,7 +103,7 @@ def build(kernel: Kernel, arch: str = "gfx950", **options: Any) -> Build:
     Raises `InputError` for unknown architectures and options, `BuildError` with the Python line for kernels that
     cannot be built.
     """
-    chip = chips.get(arch)
+    chips.get(arch)
     if not isinstance(kernel, Kernel):
         raise InputError("not-a-kernel", f"{kernel!r} is not a kernel", fix="decorate the function with pk.kernel")
     known = kernel.options()
@@ -107,22 +115,56 @@ def build(kernel: Kernel, arch: str = "gfx950", **options: Any) -> Build:
             fix=f"use one of {', '.join(known) or 'none'}",
         )
     chosen = {**known, **options}
+    try:
+        return _build(kernel, arch, chosen)
+    except BuildError as error:
+        # What no line inside is to blame for is about the kernel as a whole.
+        code = kernel.function.__code__
+        error.where = error.where or f"{code.co_filename}:{code.co_firstlineno}"
+        raise
+
+
+def _build(kernel: Kernel, arch: str, chosen: dict[str, Any]) -> Build:
+    missing = [name for name, value in chosen.items() if value is inspect.Parameter.empty]
+    if missing:
+        raise InputError("missing-option", f"{kernel.name} needs its option {missing[0]!r}", fix="give it to compile")
     waves = kernel.waves(arch, chosen) if callable(kernel.waves) else kernel.waves
-    if not 1 <= waves[0] * waves[1] <= 16:
-        raise BuildError("waves", f"{kernel.name} asks for {waves[0]}x{waves[1]} waves, a workgroup has 1 to 16")
+    _check_waves(kernel.name, waves)
     trace = Trace(arch, waves)
     trace.arguments = bind_signature(kernel.function, chosen, arch)
     _trace(kernel, trace, chosen)
-    lds_bytes = _place_shared(trace, chip.max_lds_per_workgroup)
+    refuse_unwritten(trace.nodes)
+    lds_bytes = _place_shared(trace, chips.get(arch).max_lds_per_workgroup)
     registers = allocate(trace, reserved=2)
     return _lower(kernel, trace, registers, lds_bytes, chosen)
+
+
+def _check_waves(name: str, waves: Any) -> None:
+    pair = isinstance(waves, tuple) and len(waves) == 2 and all(isinstance(n, int) and n > 0 for n in waves)
+    if not pair or waves[0] * waves[1] > 16:
+        raise BuildError(
+            "waves", f"{name} has waves={waves!r}, a workgroup has 1 to 16 of them",
+            fix="give rows and columns, such as waves=(2, 2)",
+        )  # fmt: skip
 
 
 def _trace(kernel: Kernel, trace: Trace, options: dict[str, Any]) -> None:
     """Run the kernel function once, and name its tiles after the variables that hold them."""
     trace.code = kernel.function.__code__
     with tracing(trace):
-        kernel.function(*(a.tensor if isinstance(a, TensorArgument) else a.scalar for a in trace.arguments), **options)
+        try:
+            kernel.function(
+                *(a.tensor if isinstance(a, TensorArgument) else a.scalar for a in trace.arguments), **options
+            )
+        except Error as error:
+            # A choice that one of our own kernels refuses is the caller's, and no line of the kernel is to blame.
+            error.where = error.where or user_line_of(error, kernels=not isinstance(error, InputError))
+            raise
+    if trace.left is not None:
+        raise BuildError(
+            "loop-left", "a break, return or next() leaves this loop while it is traced, the GPU would run all of it",
+            where=trace.left, fix="change its bounds, or use pk.when inside",
+        )  # fmt: skip
     if trace.frame is not None:
         for name, value in trace.frame.f_locals.items():
             _name(name, value)
@@ -176,10 +218,10 @@ def _lower(
     vgprs = max(registers.vgprs, vectors.high, 1)
     total = -(-vgprs // 4) * 4 + registers.agprs
     if total > budget:
-        listing = ", ".join(f"{life.tile.name} {life.tile.register_count}" for life in registers.lives)
+        listing = ", ".join(f"{life.tile.name} {life.tile.register_count}" for life in registers.at_peak())
         raise BuildError(
             "register-budget", f"{kernel.name} takes {total} registers ({vgprs} VGPRs, {registers.agprs} AGPRs), "
-            f"{trace.wave_count} waves leave {budget} each ({listing})", fix="use smaller tiles or fewer waves",
+            f"{trace.wave_count} waves leave {budget} each (alive at the peak: {listing})", fix="use smaller tiles or fewer waves",
         )  # fmt: skip
     lines, files = program.assembly()
     name = kernel.name

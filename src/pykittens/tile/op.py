@@ -7,8 +7,14 @@ instructions and `reference` does the same to NumPy arrays.
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
+
+from pykittens.asm.program import user_line
+from pykittens.errors import BuildError
 
 from .trace import OpCall, current
 
@@ -34,6 +40,13 @@ class Op:
 
     def __call__(self, *args: Any, **options: Any) -> OpCall:
         """Check the arguments and record the op in the kernel being traced; schedules take the record as the op."""
+        try:
+            _signature(type(self).check).bind(self, *args, **options)
+        except TypeError as error:
+            takes = ", ".join(list(_signature(type(self).check).parameters)[1:])
+            raise BuildError(
+                "op-arguments", f"{self.name}: {error}", where=user_line(), fix=f"it takes ({takes})"
+            ) from None
         self.check(*args, **options)
         return current().record(self, args, options)
 
@@ -51,3 +64,9 @@ class Op:
     def reference(self, run: Reference, *args: Any, **options: Any) -> None:
         """Do to NumPy arrays what the instructions do to tiles."""
         raise NotImplementedError
+
+
+@cache
+def _signature(check: Callable[..., None]) -> inspect.Signature:
+    """What an op takes, ``self`` first."""
+    return inspect.signature(check)

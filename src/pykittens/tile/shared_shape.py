@@ -32,7 +32,7 @@ class SharedShape:
         place = offset
         for modulus, right, left in self.xors:
             # Both sides are of one kind, that of `offset`.
-            place = place ^ (((offset % modulus) >> right) << left)  # type: ignore[operator]
+            place = place ^ (((offset % modulus) >> right) << left)
         return place
 
     def run_bytes(self, size: int) -> int:

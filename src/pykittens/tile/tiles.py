@@ -14,10 +14,11 @@ from pykittens.isa.registers import Reg
 
 from . import dtypes, register_shape, shared_shape
 from .dtypes import DType
-from .expression import Expr, Int
+from .expression import Expr, Int, evaluate, leaves
+from .program_inputs import WAVE
 from .register_shape import RegisterShape
 from .shared_shape import SharedShape
-from .trace import current
+from .trace import current, uniform
 
 
 class st:
@@ -69,7 +70,23 @@ class st:
         """
         step_rows = self.shape.rows if isinstance(row, Expr) else 1
         _whole(f"{self.name}.subtile", rows, cols, step_rows, self.shape.cols if isinstance(col, Expr) else 1)
-        return SharedView(self, rows, cols, row * rows, col * cols)
+        first = self._place(row, rows, self.rows, "row"), self._place(col, cols, self.cols, "column")
+        return SharedView(self, rows, cols, *first)
+
+    def _place(self, index: Int, size: int, total: int, what: str) -> Int:
+        """The first row or column of a subtile, refused where a wave is sure to leave the tile."""
+        index = uniform(index, f"the {what} of a subtile of {self.name}")
+        numbers = [index] if isinstance(index, int) else []
+        # Under a condition only some of the waves may come here.
+        if isinstance(index, Expr) and leaves(index) == {WAVE} and not current().conditions:
+            numbers = [int(evaluate(index, {WAVE: wave})) for wave in range(current().wave_count)]
+        for number in numbers:
+            if not 0 <= number <= total // size - 1:
+                raise BuildError(
+                    "tile-index", f"{self.name} has {total} {what}s, subtile {number} of {size} lies outside",
+                    where=user_line(), fix="count subtiles from 0",
+                )  # fmt: skip
+        return index * size
 
     @property
     def whole(self) -> SharedView:
@@ -106,6 +123,8 @@ class Registers:
     regs: tuple[Reg, ...] | None = None
     """Where it is: pinned by the author or set by the allocator."""
     where: str | None = None
+    over: Registers | None = None
+    """The tile whose registers it takes, while that one is not alive."""
 
     @property
     def storage(self) -> Registers:
@@ -148,7 +167,8 @@ class rt(Registers):
     """A tile in a wave's registers: ``rows`` x ``cols`` elements in base tiles of ``shape``, ``row`` or ``col`` layout.
 
     ``file`` is ``vgpr`` or ``agpr``; ``regs`` pins the tile to given registers (a `Reg` or several, in base-tile
-    order). ``copies`` makes an array of tiles, as for `st`.
+    order). ``over`` shares the registers of another tile, from its first on; the two may never be alive together.
+    ``copies`` makes an array of tiles, as for `st`.
     """
 
     layout: str
@@ -170,11 +190,13 @@ class rt(Registers):
         name: str | None = None,
         file: str = "vgpr",
         regs: Reg | tuple[Reg, ...] | None = None,
+        over: Registers | None = None,
         copies: int | tuple[int, ...] | None = None,
         index: tuple[int, ...] = (),
     ) -> None:
         trace = current()
-        self._placed(file, regs)
+        self._placed(over.file if over is not None else file, regs)
+        self.over = over
         if layout not in ("row", "col"):
             raise BuildError("layout", f"layout {layout!r} is neither 'row' nor 'col'", where=self.where)
         self.dtype, self.rows, self.cols = dtypes.get(dtype, trace.arch), rows, cols
@@ -250,6 +272,10 @@ def _indexed(name: str, index: tuple[int, ...]) -> str:
 
 
 def _whole(name: str, rows: int, cols: int, step_rows: int, step_cols: int) -> None:
+    if not isinstance(rows, int) or not isinstance(cols, int):
+        raise BuildError(
+            "tile-shape", f"{name} is {rows!r} by {cols!r}", where=user_line(), fix="sizes of tiles are integers"
+        )
     if rows <= 0 or cols <= 0 or rows % step_rows or cols % step_cols:
         raise BuildError(
             "tile-shape", f"{name} is {rows}x{cols}, its shape is {step_rows}x{step_cols}", where=user_line(),

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from pykittens.asm.program import user_line
 from pykittens.errors import BuildError
 
-from .expression import Expr, Int, below, leaf, maximum
+from .expression import Expr, Int, as_integer, below, leaf, leaves, maximum
 
 if TYPE_CHECKING:
     from .op import Op
@@ -85,6 +85,12 @@ class Trace:
         self.nodes: list[Node] = []
         self.stack: list[list[Node]] = [self.nodes]
         self.depth = 0
+        self.counters: list[Expr] = []
+        """Of the loops around what is traced now."""
+        self.conditions = 0
+        """How many `when`s are around what is traced now."""
+        self.left: str | None = None
+        """Where the first loop stands that a ``break`` or ``return`` has left."""
         self.phase: str | None = None
         self.shared: list[Any] = []
         self.registers: list[Any] = []
@@ -161,6 +167,28 @@ def tracing(trace: Trace) -> Iterator[Trace]:
         _CURRENT.reset(token)
 
 
+def uniform(value: Int, what: str) -> Int:
+    """``value`` as a place, size or condition of a wave; ``what`` names it in errors.
+
+    Raises BuildError for what is no integer, differs by lane, or counts a loop that has ended.
+    """
+    if not isinstance(value, Expr):
+        return as_integer(value)
+    if not value.uniform:
+        raise BuildError(
+            "lane-value", f"{what} is {value}, which differs by lane; it has to be one value per wave",
+            where=user_line(), fix="use pk.select for lane-wise choices",
+        )  # fmt: skip
+    if value.scope:
+        ended = [x for x in leaves(value) if x.op == "loop" and not any(x is known for known in current().counters)]
+        if ended:
+            raise BuildError(
+                "loop-counter", f"{what} is {value}, whose loop has ended", where=user_line(),
+                fix="use a counter inside its loop only",
+            )  # fmt: skip
+    return value
+
+
 def loop(start: Int, stop: Int | None = None, *, unroll: int = 1) -> Iterator[Int]:
     """``for i in pk.loop(n)`` or ``pk.loop(start, stop)``: a loop of the GPU.
 
@@ -169,6 +197,7 @@ def loop(start: Int, stop: Int | None = None, *, unroll: int = 1) -> Iterator[In
     """
     if stop is None:
         start, stop = 0, start
+    start, stop = uniform(start, "the start of a loop"), uniform(stop, "the stop of a loop")
     trace, where = current(), user_line()
     if unroll < 1:
         raise BuildError("unroll", f"unroll is {unroll}, at least 1 is needed", where=where)
@@ -192,9 +221,14 @@ def _looping(trace: Trace, count: Int, where: str | None) -> Iterator[Expr]:
     node = Loop(leaf("loop", trace.loops, scope=trace.depth), count, where)
     trace.stack[-1].append(node)
     trace.stack.append(node.body)
+    trace.counters.append(node.counter)
     try:
         yield node.counter
+    except GeneratorExit:
+        trace.left = trace.left or where
+        raise
     finally:
+        trace.counters.pop()
         trace.stack.pop()
         trace.depth -= 1
 
@@ -203,22 +237,20 @@ def _looping(trace: Trace, count: Int, where: str | None) -> Iterator[Expr]:
 def when(condition: Int) -> Iterator[None]:
     """``with pk.when(t < n):`` the ops inside run on the waves for which the condition holds."""
     trace = current()
+    condition = uniform(condition, "a condition of pk.when")
     if isinstance(condition, int):
         target: list[Node] = trace.stack[-1] if condition else []
     else:
-        if not condition.uniform:
-            raise BuildError(
-                "lane-condition", f"the condition {condition} differs by lane, pk.when takes one value per wave",
-                where=user_line(), fix="use pk.select for lane-wise choices",
-            )  # fmt: skip
         node = When(condition, user_line())
         trace.stack[-1].append(node)
         target = node.body
+        trace.conditions += 1
     trace.stack.append(target)
     try:
         yield
     finally:
         trace.stack.pop()
+        trace.conditions -= isinstance(condition, Expr)
 
 
 @contextmanager
@@ -247,4 +279,5 @@ def phase(name: str) -> Iterator[None]:
 
 def require_equal(a: Int, b: Int, words: str) -> None:
     """Launches for which ``a`` and ``b`` differ are refused with ``words`` and both numbers."""
-    current().requirements.append(Requirement(a, b, words))
+    if a is not b:  # expressions of the same value are one object
+        current().requirements.append(Requirement(a, b, words))
