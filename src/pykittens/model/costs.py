@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pykittens.arch import Arch
-from pykittens.arch.lds_banks import phase_passes
+from pykittens.arch.lds_banks import PhaseBanks, bank_report, phase_passes
 from pykittens.asm.execution import LANES, WorkgroupTrace
 from pykittens.isa.constants import constant_bits
 from pykittens.isa.instruction import Instruction
@@ -53,7 +53,7 @@ class LdsUse:
     """What one LDS instruction took over its executions in a workgroup.
 
     op: index into the program. phases: passes without bank conflicts; passes: with them. worst: passes of its worst
-    execution.
+    execution; worst_banks: of that one's worst phase, the different dwords that each bank is asked for.
     """
 
     op: int
@@ -61,6 +61,7 @@ class LdsUse:
     phases: int
     passes: int
     worst: int
+    worst_banks: tuple[int, ...]
 
     @property
     def degree(self) -> float:
@@ -108,9 +109,9 @@ def costs_of(trace: WorkgroupTrace, arch: Arch) -> Costs:
         mine = np.flatnonzero(ops == op)
         wanted[mine] = True
         if kind is Kind.LDS:
-            each, least = _lds_passes(instruction, records[mine], arch)
+            each, least, banks = _lds_passes(instruction, records[mine], arch)
             found["passes"][mine] = each
-            lds.append(LdsUse(op, len(mine), least * len(mine), int(each.sum()), int(each.max())))
+            lds.append(LdsUse(op, len(mine), least * len(mine), int(each.sum()), int(each.max()), banks))
         elif kind is Kind.SCALAR_LOAD:
             found["latency"][mine] = _scalar_latency(instruction, records[mine], arch)
         else:
@@ -132,21 +133,29 @@ def _lanes(records: np.ndarray[Any, Any]) -> Array:
     return (records["active"][:, None] >> np.arange(LANES, dtype=np.uint64) & np.uint64(1)).astype(bool)
 
 
-def _lds_passes(instruction: Instruction, records: np.ndarray[Any, Any], arch: Arch) -> tuple[Array, int]:
-    """Passes of each execution, and those of one without conflicts."""
+def _lds_passes(
+    instruction: Instruction, records: np.ndarray[Any, Any], arch: Arch
+) -> tuple[Array, int, tuple[int, ...]]:
+    """Passes of each execution, those of one without conflicts, and the worst one's `LdsUse.worst_banks`."""
     requests = lds_requests(
         instruction, records["rows"][:, 0], records["m0"], _lanes(records), arch.load_to_lds_wide_stride
     )
     total, least = np.zeros(len(records), np.int64), 0
+    phases: list[PhaseBanks] = []
     for request in requests:
         access = arch.lds_access(request.direction, request.lane_bytes)
         patterns, which = _distinct(request.addresses, request.active)
         each = phase_passes(access, request.lane_bytes, patterns[:, :LANES], patterns[:, LANES:].astype(bool))
         total += each.sum(axis=1)[which]
         least += len(access.phases)
+        worst = patterns[int(np.argmax(each.sum(axis=1)))]
+        report = bank_report(arch, request.direction, request.lane_bytes, worst[:LANES], worst[LANES:].astype(bool))
+        phases += report.phases
     if not requests:  # lanes exchange data by the LDS crossbar
-        total, least = np.ones(len(records), np.int64), 1
-    return total, least
+        return np.ones(len(records), np.int64), 1, ()
+    crowded = max(phases, key=lambda phase: phase.passes)
+    banks = arch.lds_access(requests[0].direction, requests[0].lane_bytes).banks
+    return total, least, tuple(len(crowded.dwords.get(bank, ())) for bank in range(banks))
 
 
 def _distinct(addresses: Array, active: Array) -> tuple[Array, Array]:

@@ -12,6 +12,7 @@ from .annotated import SHARES, spent_by, spent_by_instruction, spent_by_phase
 from .html_code import assembly_pane, source_pane
 from .html_elements import MODELLED, SHARE_COLOURS, data, legend, percent, spent_table, stacked_bar, table
 from .html_grid import grid_data
+from .html_lds import lds_section
 from .html_registers import RegisterFile, register_section
 from .html_timeline import timeline_data
 
@@ -41,7 +42,7 @@ def profile_page(prediction: Prediction, registers: RegisterFile, sources: Mappi
         "registers": register_section(p, registers),
         "guesses": _guesses(p),
     }
-    for section in (_timeline(p), _code(p, sources or {}), _lds(p), _grid(p)):
+    for section in (_timeline(p), _code(p, sources or {}), lds_section(p), _grid(p)):
         parts["data"] = parts.get("data", "") + section.pop("data", "")
         parts |= section
     first, *pieces = _asset("profile_page.html").split("{{")
@@ -109,31 +110,6 @@ def _code(p: Prediction, sources: Mapping[str, str]) -> dict[str, str]:
         "source": pane if source else "",
         "assembly": assembly_pane(p),
         "data": data("code-data", texts),
-    }
-
-
-def _lds(p: Prediction) -> dict[str, str]:
-    if not p.lds:
-        return {"lds_verdict": "No LDS accesses in the first workgroup", "lds": ""}
-    times = p.instructions
-    rows: dict[tuple[str, str, str], list[float]] = {}
-    for each in p.lds:
-        name = times.text[each.op].partition(" ")[0]
-        entry = rows.setdefault((times.line[each.op] or "–", times.phase[each.op] or "–", name), [0.0] * 4)
-        entry[0] += each.executions
-        entry[1] += each.phases
-        entry[2] += each.passes
-        entry[3] = max(entry[3], each.worst * each.executions / each.phases)
-    cells = [
-        (*where, f"{ran:,.0f}", f"{phases:,.0f}", f"{passes:,.0f}", f"{passes / phases:.2f}", f"{worst:.2f}")
-        for where, (ran, phases, passes, worst) in rows.items()
-    ]
-    extra = sum(each.passes - each.phases for each in p.lds)
-    columns = ("line", "phase", "instruction", "executed", "passes without conflicts", "passes", "degree", "worst")
-    lost = f"{extra:,} passes are lost to bank conflicts" if extra else "No bank conflicts"
-    return {
-        "lds_verdict": f"{lost} in the first workgroup",
-        "lds": table(columns, cells, caption="LDS accesses (modelled)", numeric=(3, 4, 5, 6, 7)),
     }
 
 
