@@ -53,7 +53,7 @@ CODES: dict[str, Rule] = {
         Rule("lds-bounds", "warning", "An access lies beyond the LDS of the workgroup"),
         Rule("unwritten-output", "error", "Bytes of an output were never written"),
         Rule("inactive-lane", "note", "A value is taken from a lane that is not active"),
-        Rule("barrier-missed", "error", "A wave waits at a barrier that another one never reaches"),
+        Rule("barrier-missed", "warning", "A wave waits at a barrier that another one never reaches"),
         Rule("barriers-differ", "note", "Waves meet at different barrier instructions"),
         Rule("fault", "error", "The launch stopped with a fault"),
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from pykittens.asm.code_object import CodeObject
-from pykittens.asm.observed import Access, Event, Kind
+from pykittens.asm.observed import Access, Event
 from pykittens.check.bounds import bounds
 from pykittens.check.code import Places
 from pykittens.check.findings import Finding, Place
@@ -39,9 +39,7 @@ def findings_of(events: Iterable[Event], code_object: CodeObject, kernel: str, l
         if finding is None:
             raise AssertionError(f"no finding is about {event.kind!r}")
         finding = replace(finding, kernel=kernel)
-        # Of barriers that differ the first is told: where waves are a barrier apart, all of them do.
-        one = event.kind is Kind.BARRIERS_DIFFER
-        key = (event.kind,) if one else (event.kind, finding.place, finding.producer)
+        key = event.kind, finding.place, finding.producer
         known = found.get(key)
         found[key] = finding if known is None else replace(known, times=known.times + finding.times)
     return list(found.values())

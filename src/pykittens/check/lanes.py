@@ -20,15 +20,15 @@ def lanes(event: Event, place_of: PlaceOf) -> Finding | None:
     if event.kind is Kind.BARRIER_MISSED:
         assert before is not None
         why = (
-            f"wave {now.wave} waits at a barrier that wave {before.wave} never reaches: it has ended; while it goes on "
-            "to anything else, this is a deadlock"
+            f"wave {now.wave} waits at a barrier that wave {before.wave} never reaches; it opens as that wave ends, "
+            "and would be a deadlock if it went on to anything else"
         )
         return Finding(
             "barrier-missed", why, "let all waves reach it", place_of(now), place_of(before), times=event.times
         )
     if event.kind is Kind.BARRIERS_DIFFER:
         assert before is not None
-        why = f"wave {now.wave} meets wave {before.wave} at a barrier that is another instruction there"
+        why = f"from here on wave {now.wave} meets wave {before.wave} at barriers that are other instructions there"
         fix = "nothing, if the waves are meant to be a barrier apart"
         return Finding("barriers-differ", why, fix, place_of(now), place_of(before), times=event.times)
     return None

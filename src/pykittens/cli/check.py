@@ -1,4 +1,4 @@
-"""``pk check``: what is wrong with a code object or a kernel of ours, on any path and in a run; exit status 0, 1 or 2."""
+"""``pk check``: what is wrong with a code object or a kernel of ours, on any path and in a run; exit status 0, 1, 2."""
 
 from __future__ import annotations
 

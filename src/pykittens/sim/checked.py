@@ -79,6 +79,7 @@ class _Shadows:
     """What the checker remembers about device memory, for each byte of it that kernels can write."""
 
     def __init__(self, table: RegionTable) -> None:
+        self.keep = table
         entries = sorted(_merged(table), key=lambda entry: entry[0])
         self.table = (Shadow * max(1, len(entries)))()
         self.arrays: list[Array] = []

@@ -10,7 +10,7 @@ static void begin_wave(Checker *c, Group *g, uint32_t number) {
 }
 
 static void begin_group(Checker *c, Group *g) {
-  c->group = g->id + 1;
+  c->group = g->id + 1, c->apart = 0;
   for (uint32_t i = 0; i < g->launch->waves; i++) begin_wave(c, g, i);
   __builtin_memset(c->lds_undefined, 1, 4 * c->lds_dwords);
 }
@@ -141,7 +141,8 @@ static void arrive(Wave *w, const Watch *a) {
     const Watched *other = &c->wave[i];
     if (other->ended && other->epoch == me->epoch) {
       missed(w, a->index, w->id, other->barrier_op[slot], i);
-    } else if (other->epoch > me->epoch && other->barrier_op[slot] != a->index) {
+    } else if (!c->apart && other->epoch > me->epoch && other->barrier_op[slot] != a->index) {
+      c->apart = 1; /* from here on they may differ at each */
       CheckEvent *e = check_event(w, BARRIERS_DIFFER, a->index, other->barrier_op[slot], NONE, 0, 0);
       if (e) e->before_wave = i;
     }

@@ -109,6 +109,7 @@ struct Checker {
   const uint8_t *undefined_scalar; /* [128]: 1 for what no wave starts with */
   CheckEvent *event;
   uint64_t shadows, group, atomics, event_count, lds_dwords;
+  uint64_t apart; /* whether waves have met at different barriers */
   Watched wave[MAX_WAVES];
 };
 
