@@ -26,6 +26,7 @@ class BuildGroup(kc.KernelGroup):
                 kc.arch_parameter(),
                 kc.out_parameter("Directory for the .co and the .s."),
                 kc.parameter("registers", bool, False, "--registers", words="Print the register map too."),
+                kc.parameter("png", str, "", "--png", words="Draw the register map into this file."),
                 kc.json_parameter(),
             ],
             partial(_build, problem),
@@ -69,6 +70,12 @@ def _build(problem: Problem, values: dict[str, Any]) -> None:
         "code_object": str(co), "assembly": str(assembly), "code_object_bytes": len(exe.code_object),
         "compile_seconds": seconds,
     }  # fmt: skip
+    if values["png"]:
+        from pykittens.report.register_figure import RegisterBar, draw_registers
+
+        bars = [RegisterBar(*bar) for bar in exe.registers.bars()]
+        draw_registers(bars, f"{exe.name}, {exe.arch}", Path(values["png"]))
+        figures["png"] = values["png"]
     register_map = exe.registers.text()
     if values["as_json"]:
         output.print_json({**figures, **({"registers": register_map} if values["registers"] else {})})

@@ -5,12 +5,26 @@ from __future__ import annotations
 from pykittens.errors import InputError
 
 from .gemm import gemm
+from .gemm_grouped import gemm_grouped
 from .gemm_interleaved import gemm_interleaved
 from .gemm_specialized import gemm_specialized
 from .gemm_split import gemm_split
 from .gemm_staged import gemm_staged
+from .grouped_problem import GROUPS, GroupedProblem
 from .problem import Option, Problem, Size
-from .product_problem import EPILOGUE, FLOATS_8, FLOATS_16, K_SIZE, LAYOUT, N_SIZE, OUT, ProductProblem, dtype_option
+from .product_problem import (
+    ACTIVATION,
+    EPILOGUE,
+    FLOATS_8,
+    FLOATS_16,
+    K_SIZE,
+    LAYOUT,
+    M_SIZE,
+    N_SIZE,
+    OUT,
+    ProductProblem,
+    dtype_option,
+)
 
 _ALL = (
     ProductProblem(
@@ -20,6 +34,11 @@ _ALL = (
             Option("tile", ("auto", "256x256", "192x256", "128x128"), "rows x columns of a workgroup", "--tile"),
             *EPILOGUE,
         ),
+    ),
+    GroupedProblem(
+        gemm_grouped,
+        (dtype_option(*FLOATS_16, *FLOATS_8), OUT, LAYOUT, ACTIVATION),
+        (M_SIZE, N_SIZE, K_SIZE, GROUPS),
     ),
     ProductProblem(gemm_interleaved, (dtype_option("e4m3fn", "e5m2", *FLOATS_16), OUT, *EPILOGUE)),
     ProductProblem(

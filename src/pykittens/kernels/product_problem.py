@@ -22,11 +22,12 @@ FLOATS_16 = ("bf16", "f16")
 FLOATS_8 = ("e4m3fn", "e5m2", "e4m3fnuz", "e5m2fnuz")
 LAYOUT = Option("layout", ("ABt", "AB"), "B is N x K (ABt) or K x N (AB)", "--layout")
 OUT = Option("out", ("bf16", "f16", "f32"), "type of C", "--out-dtype")
+ACTIVATION = Option("activation", CHOICES["activation"], "function of each element", "--activation")
 EPILOGUE = (
     Option("scales", CHOICES["scales"], "f32 scales of A's rows and B's columns", "--scales"),
     Option("scaling", CHOICES["scaling"], "numbers alpha of A B and beta of the old C", "--scaling"),
     Option("bias", CHOICES["bias"], "a bias for each row or column", "--bias"),
-    Option("activation", CHOICES["activation"], "function of each element", "--activation"),
+    ACTIVATION,
     Option("residual", CHOICES["residual"], "a matrix added last", "--residual"),
 )
 ALPHA, BETA = np.float32(0.75), np.float32(-1.5)

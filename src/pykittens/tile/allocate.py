@@ -89,6 +89,19 @@ class RegisterMap:
     vgprs: int
     agprs: int
 
+    def at_peak(self) -> list[Lifetime]:
+        """The tiles alive where most registers are taken."""
+        alive = [[o for o in self.lives if o.start <= life.start <= o.end] for life in self.lives]
+        return max(alive, key=lambda each: sum(o.tile.register_count for o in each), default=[])
+
+    def bars(self) -> list[tuple[str, str, int, int, int, int]]:
+        """(tile, file, first register, count, first op, last op) of each range, for pictures."""
+        return [
+            (life.tile.name, reg.file, reg.index, reg.count, life.start, life.end)
+            for life in self.lives
+            for reg in life.tile.regs or ()
+        ]
+
     def text(self) -> list[str]:
         """One line per tile for the head of the assembly."""
         lines = []
@@ -109,16 +122,19 @@ def allocate(trace: Trace, reserved: int) -> RegisterMap:
         for reg in life.tile.regs or ():
             _refuse_overlap(life, reg, placed)
             placed.append((life, reg))
+        if life.tile.regs is not None:
+            _place_over(life, lives, placed)
         if life.tile.regs is not None and sum(r.count for r in life.tile.regs) != life.tile.register_count:
             raise BuildError(
                 "pinned-size", f"{life.tile.name} needs {life.tile.register_count} registers, "
                 f"{sum(r.count for r in life.tile.regs)} are pinned", where=life.tile.where,
             )  # fmt: skip
     for life in lives:
-        if life.tile.regs is None:
+        if life.tile.regs is None and life.tile.over is None:
             reg = _first_fit(life, placed, reserved)
             life.tile.regs = (reg,)
             placed.append((life, reg))
+            _place_over(life, lives, placed)
     high = {"v": reserved, "a": 0}
     for _, reg in placed:
         high[reg.file] = max(high[reg.file], reg.index + reg.count)
@@ -137,6 +153,34 @@ def _refuse_overlap(life: Lifetime, reg: Reg, placed: list[tuple[Lifetime, Reg]]
                 f"{life.tile.name} is pinned to {reg}, {other.tile.name} holds {taken} at the same time",
                 where=life.tile.where, fix="pin one of them elsewhere",
             )  # fmt: skip
+
+
+def _place_over(life: Lifetime, lives: list[Lifetime], placed: list[tuple[Lifetime, Reg]]) -> None:
+    """Place the tiles that share the registers of this one, and those that share theirs."""
+    for other in lives:
+        tile = other.tile
+        if tile.over is not life.tile or tile.regs is not None:
+            continue
+        left, regs = tile.register_count, []
+        for reg in life.tile.regs or ():
+            if left:
+                regs.append(reg[0 : min(left, reg.count) - 1])
+                left -= regs[-1].count
+        if left:
+            raise BuildError(
+                "over-size", f"{tile.name} needs {tile.register_count} registers, {life.tile.name} under it has "
+                f"{life.tile.register_count}", where=tile.where,
+            )  # fmt: skip
+        if _alive_together(life, other):
+            raise BuildError(
+                "over-alive", f"{tile.name} lies over {life.tile.name}, which is alive at the same time",
+                where=other.where, fix=f"use {life.tile.name} for the last time before {tile.name} is written",
+            )  # fmt: skip
+        for reg in regs:
+            _refuse_overlap(other, reg, placed)
+            placed.append((other, reg))
+        tile.regs = tuple(regs)
+        _place_over(other, lives, placed)
 
 
 def _first_fit(life: Lifetime, placed: list[tuple[Lifetime, Reg]], reserved: int) -> Reg:

@@ -221,7 +221,8 @@ def _lower(
         listing = ", ".join(f"{life.tile.name} {life.tile.register_count}" for life in registers.at_peak())
         raise BuildError(
             "register-budget", f"{kernel.name} takes {total} registers ({vgprs} VGPRs, {registers.agprs} AGPRs), "
-            f"{trace.wave_count} waves leave {budget} each (alive at the peak: {listing})", fix="use smaller tiles or fewer waves",
+            f"{trace.wave_count} waves leave {budget} each (alive at the peak: {listing})",
+            fix="use smaller tiles or fewer waves",
         )  # fmt: skip
     lines, files = program.assembly()
     name = kernel.name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pykittens.asm.program import user_line
 from pykittens.errors import BuildError
@@ -46,7 +46,7 @@ class ScalarLoad(Op):
 scalar_load = ScalarLoad()
 
 
-def load_scalar(vector: gl, index: Int) -> Int | scalar:
+def load_scalar(vector: gl, index: Int) -> Any:
     """``vector[index]``: an integer expression of an i32 vector, a number for maps of an f32 one."""
     trace = current()
     trace.loaded += 1

@@ -1,0 +1,72 @@
+"""Picture of a register map (PNG): registers across, the program's ops down, one colour a tile.
+
+matplotlib is an extra (``pykittens[figures]``) and loaded only here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pykittens.errors import Unsupported
+
+COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bb7755", "#999999", "#882255", "#44aa99")
+"""Told apart by colour-blind eyes too (after P. Tol's schemes); they repeat."""
+DPI = 150
+GAP = 8
+"""Registers of white between the VGPRs and the AGPRs."""
+
+
+@dataclass(frozen=True)
+class RegisterBar:
+    """One range of a tile: ``count`` registers of file ``v`` or ``a`` from ``first``, alive from op ``start`` to
+    ``end``.
+    """
+
+    name: str
+    file: str
+    first: int
+    count: int
+    start: int
+    end: int
+
+
+def draw_registers(bars: Sequence[RegisterBar], title: str, path: Path) -> None:
+    """Draw the ranges into a PNG file. `Unsupported` without matplotlib."""
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+        from matplotlib.patches import Rectangle
+    except ImportError as error:
+        raise Unsupported(
+            "no-matplotlib", "pictures need matplotlib", fix="pip install 'pykittens[figures]'"
+        ) from error
+    vgprs = max((bar.first + bar.count for bar in bars if bar.file == "v"), default=0)
+    agprs = max((bar.first + bar.count for bar in bars if bar.file == "a"), default=0)
+    last = max((bar.end for bar in bars), default=0) + 1
+    figure = Figure(figsize=(10, 6), dpi=DPI, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    names = list(dict.fromkeys(bar.name for bar in bars))
+    for bar in bars:
+        left = bar.first + (vgprs + GAP if bar.file == "a" else 0)
+        height = bar.end - bar.start + 1
+        colour = COLOURS[names.index(bar.name) % len(COLOURS)]
+        axes.add_patch(
+            Rectangle((left, bar.start), bar.count, height, facecolor=colour, edgecolor="white", linewidth=0.6)
+        )
+        axes.text(left + bar.count / 2, bar.start + height / 2, bar.name, ha="center", va="center", fontsize=6)
+    axes.set_xlim(0, vgprs + GAP + agprs if agprs else max(vgprs, 1))
+    axes.set_ylim(last, 0)
+    ticks = list(range(0, vgprs + 1, 32))
+    accumulators = list(range(0, agprs + 1, 32)) if agprs else []
+    axes.set_xticks(
+        [*ticks, *(vgprs + GAP + n for n in accumulators)],
+        [*(f"v{n}" for n in ticks), *(f"a{n}" for n in accumulators)],
+        fontsize=7,
+    )
+    axes.set_ylabel("ops of the program")
+    axes.set_title(title, fontsize=9)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, metadata={"Software": None})
