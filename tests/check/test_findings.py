@@ -15,6 +15,7 @@ from pykittens.check.sarif import sarif
 from pykittens.errors import InputError
 
 from .assembled import report
+from .launched import launched
 
 PLACE = Place(0x140, "s_endpgm", "gemm.py:12", "00")
 ERROR = Finding("wait-raw", "v1 is early", "wait", PLACE, Place(0x120, "s_nop 0"), tile="A", kernel="k")
@@ -87,10 +88,18 @@ def test_codes_are_in_the_documentation() -> None:
     assert list(SECTIONS) == list(CODES)
 
 
-@pytest.mark.parametrize("code", [code for code, part in SECTIONS.items() if "```asm" in part])
+@pytest.mark.parametrize("code", [code for code, part in SECTIONS.items() if "```asm\n" in part])
 def test_the_example_of_each_code_has_that_finding(code: str) -> None:
     example = SECTIONS[code].split("```asm\n")[1].split("```")[0]
     found = report(example, lds_bytes=1024)
+    assert found.by_code(code)
+    assert {f.code for f in found.findings if f.severity != "note"} <= {code}
+
+
+@pytest.mark.parametrize("code", [code for code, part in SECTIONS.items() if "```asm run\n" in part])
+def test_the_example_of_each_code_that_a_run_finds_has_that_finding(code: str) -> None:
+    example = SECTIONS[code].split("```asm run\n")[1].split("```")[0]
+    found = launched(example, grid=2 if code == "workgroup-race" else 1, overread=4096, lds_bytes=4096)
     assert found.by_code(code)
     assert {f.code for f in found.findings if f.severity != "note"} <= {code}
 
