@@ -334,3 +334,24 @@ def test_extreme_numbers_in_headers_never_escape(victim: bytes) -> None:
         assert tracemalloc.get_traced_memory()[1] < 100 * len(victim)
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("source", [None, 5, ["k.co"]])
+def test_what_is_no_code_object_at_all(source: object) -> None:
+    with pytest.raises(InputError, match=r"is no code object; give a file or its bytes \[no-code-object\]"):
+        read(source)  # type: ignore[arg-type]
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="this system has no /dev/zero")
+def test_a_device_that_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pykittens.asm.code_object._LARGEST_FILE", 5000)
+    with pytest.raises(CodeObjectError, match=r"^/dev/zero: the file has 5001 bytes, and no code object .*too-large"):
+        read("/dev/zero")
+
+
+def test_a_file_that_is_too_large_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pykittens.asm.code_object._LARGEST_FILE", 5000)
+    path = tmp_path / "k.co"
+    path.write_bytes(bytes(6000))
+    with pytest.raises(CodeObjectError, match=r"the file has 6000 bytes, .*larger than 5000 \[too-large\]"):
+        read(path)

@@ -11,6 +11,7 @@ from tests.sim.assembled import code_object, pointers
 from pykittens.asm.code_object import read
 from pykittens.check.code import Places, follow
 from pykittens.check.static import check
+from pykittens.errors import InputError
 
 from .assembled import codes, report
 
@@ -94,3 +95,9 @@ def test_the_graph_starts_at_the_entry_and_goes_both_ways() -> None:
     for n, block in enumerate(code.graph):
         for successor in block.successors:
             assert n in code.graph[successor].predecessors
+
+
+@pytest.mark.parametrize("source", [None, 5, len])
+def test_what_has_no_code(source: object) -> None:
+    with pytest.raises(InputError, match=r"is no code object.*\[no-code-object\]"):
+        check(source)  # type: ignore[arg-type]

@@ -138,3 +138,9 @@ def test_late_landing_shows_a_missing_wait() -> None:
     assert (b == a + 1).all()
     kernel(body, pointers(2)).launch(1, 64, [a, b], order=Order(landing="late"))
     assert (b == 0).all(), "v2 still had its undefined content, -1"
+
+
+@pytest.mark.parametrize("order", ["late", 3])
+def test_what_is_no_order(order: object) -> None:
+    with pytest.raises(InputError, match=r"kernel k: order is .*; give a pk.sim.Order \[order\]"):
+        kernel("s_endpgm", ()).launch(1, 64, order=order)  # type: ignore[arg-type]

@@ -154,13 +154,18 @@ def read(source: bytes | str | os.PathLike[str], arch: str | None = None) -> Cod
 def _bytes_of(source: bytes | str | os.PathLike[str]) -> tuple[bytes, str | None]:
     if isinstance(source, (bytes, bytearray, memoryview)):
         return bytes(source), None
+    if not isinstance(source, (str, os.PathLike)):
+        raise InputError("no-code-object", f"{source!r} is no code object", fix="give a file or its bytes")
     path = Path(source)
     try:
+        # Of a pipe or a device only reading tells the size.
         size = path.stat().st_size
-        if size > _LARGEST_FILE:
-            what = f"the file has {size} bytes, and no code object is larger than {_LARGEST_FILE}"
+        with path.open("rb") as file:
+            data = file.read(_LARGEST_FILE + 1) if size <= _LARGEST_FILE else b""
+        if max(size, len(data)) > _LARGEST_FILE:
+            what = f"the file has {max(size, len(data))} bytes, and no code object is larger than {_LARGEST_FILE}"
             raise CodeObjectError("too-large", what, where=str(path))
-        return path.read_bytes(), str(path)
+        return data, str(path)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise InputError("unreadable-file", f"cannot read the code object: {reason}", where=str(path)) from None

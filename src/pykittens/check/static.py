@@ -13,6 +13,7 @@ from pykittens.check.hazards import check_hazards
 from pykittens.check.loose_waits import loose_waits
 from pykittens.check.registers import check_allocation, check_undefined
 from pykittens.check.waits import WaitModel, check_waits
+from pykittens.errors import InputError
 
 
 class Compiled(Protocol):
@@ -68,4 +69,6 @@ def _code_object(source: Source, arch: str | None) -> tuple[CodeObject, str]:
         return read(bytes(source), arch), "code object"
     if isinstance(source, (str, os.PathLike)):
         return read(source, arch), os.fspath(source)
+    if not hasattr(source, "code_object"):
+        raise InputError("no-code-object", f"{source!r} is no code object", fix="give a file, its bytes or a kernel")
     return read(source.code_object), source.name

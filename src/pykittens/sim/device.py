@@ -253,6 +253,8 @@ class Kernel:
         device = module.device
         plan_dispatch = dispatching.check(info, device.chip, grid, block, lds, where)
         _check_limits(threads, max_instructions, timeout, where)
+        if order is not None and not isinstance(order, Order):
+            raise InputError("order", f"order is {order!r}", where=where, fix="give a pk.sim.Order")
         program = module.program(info)
         system = device.arena(SYSTEM)
         mapped = _Arrays(device.arena(TEMPORARIES))
