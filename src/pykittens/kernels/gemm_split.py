@@ -9,6 +9,7 @@ from __future__ import annotations
 from pykittens.schedule import grid
 from pykittens.tile import (
     barrier,
+    block,
     cdiv,
     f32,
     gl,
@@ -72,9 +73,10 @@ def gemm_split(
         for t in loop(turns(whole), unroll=2):
             fetch((t + 1) % 2, mine(t + 1), "inside")
             mma_ABt(c, a[t % 2], b[t % 2])
-    for t in loop(turns(cdiv(A.cols, depth) - whole)):
-        fetch(0, whole + WAVES * t + wave.index, "zero")
-        mma_ABt(c, a[0], b[0])
+    with block():
+        for t in loop(turns(cdiv(A.cols, depth) - whole)):
+            fetch(0, whole + WAVES * t + wave.index, "zero")
+            mma_ABt(c, a[0], b[0])
 
     senders = WAVES // 2
     while senders:

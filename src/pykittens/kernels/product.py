@@ -11,6 +11,7 @@ from typing import Any
 from pykittens.errors import InputError
 from pykittens.tile import (
     barrier,
+    block,
     cdiv,
     gl,
     load,
@@ -138,12 +139,13 @@ class Product:
         """The K-tiles that `copy_a` and `copy_b` do not take, one after the other in stage 0; ``multiply`` is what
         follows when all waves have one.
         """
-        for t in loop(self.whole, cdiv(self.A.cols, self.depth)):
-            wait_for(*self.tiles(0))
-            barrier()
-            for half in range(2):
-                load(self.As[0, half], self.source_a(t, half), edges="zero")
-                load(self.Bs[0, half], self.source_b(t, half), edges="zero")
-            wait_for(*self.tiles(0))
-            barrier()
-            multiply()
+        with block():
+            for t in loop(self.whole, cdiv(self.A.cols, self.depth)):
+                wait_for(*self.tiles(0))
+                barrier()
+                for half in range(2):
+                    load(self.As[0, half], self.source_a(t, half), edges="zero")
+                    load(self.Bs[0, half], self.source_b(t, half), edges="zero")
+                wait_for(*self.tiles(0))
+                barrier()
+                multiply()
