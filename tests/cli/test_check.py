@@ -57,8 +57,13 @@ def test_refusals(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_our_kernels_are_clean_without_even_a_note(name: str, arch: str) -> None:
-    record, status = pk_json("check", name, "--arch", arch)
-    # In ping-pong half of the waves are a barrier behind, which a run tells.
-    assert (status, [f for f in record["findings"] if f["code"] != "barriers-differ"]) == (0, [])
+def test_our_kernels_are_clean(name: str, arch: str) -> None:
+    """No note either but of waits that a full counter makes needless."""
+    result = pk("check", name, "--arch", arch, "--json")
+    if result.exit_code == 2:
+        assert any(code in result.stderr for code in ("[kernel-arch]", "[dtype-arch]"))
+        pytest.skip(f"not for {arch}: {result.stderr.strip()}")
+    record = json.loads(result.stdout)
+    assert result.exit_code == 0 and record["clean"] and record["complete"]
     assert record["instructions"] > 100
+    assert all("lgkmcnt(14) is not needed" in finding["why"] for finding in record["findings"])
