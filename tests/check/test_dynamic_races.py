@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from tests.check.launched import ARCHS, WAVES, codes, launched, only
 
@@ -186,6 +187,23 @@ def test_the_same_value_twice_is_a_note() -> None:
     report = launched(body.format(5))
     assert report.clean and only(report, "lds-race").severity == "note"
     assert codes(body.format("v20").join((WAVES, ""))) == ["lds-race"]
+
+
+def test_copies_of_the_same_data_are_a_note() -> None:
+    body = """
+  s_load_dwordx2 s[8:9], s[0:1], 0x0
+  s_mov_b32 s10, 16384
+  s_mov_b32 s11, 0x20000
+  s_mov_b32 m0, 0
+  v_lshlrev_b32 v1, 2, {}
+  s_waitcnt lgkmcnt(0)
+  buffer_load_dword v1, s[8:11], 0 offen lds
+  s_waitcnt vmcnt(0)
+"""
+    data = [np.arange(4096, dtype=np.uint32)]
+    same = launched(WAVES + body.format("v21"), args=data)
+    assert same.clean and "the same value" in only(same, "lds-race").why
+    assert codes(WAVES + body.format("v0"), args=data) == ["lds-race"]
 
 
 @pytest.mark.parametrize("order", ORDERS, ids=repr)

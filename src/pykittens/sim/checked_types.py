@@ -123,7 +123,7 @@ class Checker(ctypes.Structure):
         ("atomic", c_uint64), ("split", c_uint64), ("lds_undefined", c_uint64), ("vector_undefined", c_uint64),
         ("shadow", c_uint64), ("undefined_scalar", c_uint64), ("event", c_uint64), ("shadows", c_uint64),
         ("group", c_uint64), ("atomics", c_uint64), ("event_count", c_uint64), ("lds_dwords", c_uint64),
-        ("apart", c_uint64),
+        ("apart", c_uint64), ("source", c_uint64 * LANES),
         ("wave", Watched * MAX_WAVES),
     )  # fmt: skip
 

@@ -188,8 +188,8 @@ int32_t checked(Wave *w, const Op *op) {
     case PLAIN: break;
     default:
       issue(me, a);
-      if (a->space == LDS_SPACE || a->role == LOADS_TO_LDS) check_lds(w, a);
       if (a->space > LDS_SPACE && check_memory(w, a) != NEXT) return FAULT;
+      if (a->space == LDS_SPACE || a->role == LOADS_TO_LDS) check_lds(w, a);
       owe(me, a);
       if (a->role == PERMUTES) {
         check_lanes(w, a);

@@ -110,6 +110,7 @@ struct Checker {
   CheckEvent *event;
   uint64_t shadows, group, atomics, event_count, lds_dwords;
   uint64_t apart; /* whether waves have met at different barriers */
+  uint64_t source[LANES]; /* host addresses of what the lanes of a copy to LDS read; 0: zeros */
   Watched wave[MAX_WAVES];
 };
 
@@ -136,7 +137,7 @@ typedef struct LdsPlaces {
   uint64_t inside[2];
 } LdsPlaces;
 
-/* Before an operation on LDS, and on other memory. */
+/* Before an operation on LDS, and on other memory: of a copy to LDS the latter first. */
 void check_lds(Wave *w, const Watch *a);
 /* Which of the data that it moves is undefined, between registers and LDS. */
 void check_lds_data(Wave *w, const Watch *a, const LdsPlaces *at);

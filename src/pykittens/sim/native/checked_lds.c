@@ -124,11 +124,18 @@ static uint64_t quick(Access *x, uint64_t lanes, const uint32_t *at, uint32_t by
   return bytes == 4 ? sweep(x, lanes, at, 1, 0) : lanes;
 }
 
-/* The value that a lane stores in a dword, where it is in a register. */
+/* The value that a lane stores in dword `word` of its piece, where that is easily told: from registers or memory. */
 static void stored_value(Access *x, uint32_t piece, uint32_t word) {
   const Watch *a = x->a;
-  x->known = a->role == LDS_STORES ? a->bytes < 4 ? a->bytes : 4 : 0;
-  if (x->known) x->value = x->w->vgpr[a->data[piece] + word][x->lane] >> (a->halves == 2 ? 16 : 0);
+  x->known = 0;
+  if (a->role == LDS_STORES) {
+    x->known = a->bytes < 4 ? a->bytes : 4;
+    x->value = x->w->vgpr[a->data[piece] + word][x->lane] >> (a->halves == 2 ? 16 : 0);
+  } else if (a->role == LOADS_TO_LDS && a->extent >= 4) {
+    const uint8_t *from = (const uint8_t *)(uintptr_t)x->c->source[x->lane];
+    x->known = 4;
+    x->value = from ? ((const u32_any *)from)[word] : 0;
+  }
 }
 
 static void touch(Access *x, uint32_t piece, uint32_t at, uint32_t bytes) {

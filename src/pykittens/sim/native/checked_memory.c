@@ -132,6 +132,9 @@ static int32_t vector(Access *x) {
     uint64_t base = scalar_pair(w, a->access.f[BASE]);
     x->base = base_of(w, a->space == BUFFER_SPACE ? base & 0xFFFFFFFFFFFFull : base);
   }
+  if (a->role == LOADS_TO_LDS)
+    for (uint32_t lane = 0; lane < LANES; lane++)
+      x->c->source[lane] = at.whole >> lane & 1 ? at.pointer[lane] : 0;
   EACH_LANE(lane, at.whole) {
     x->lane = (uint32_t)lane;
     x->same = x->writes && !x->atomic && holds(w, a, x->lane, at.pointer[lane]);
