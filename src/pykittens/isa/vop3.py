@@ -88,13 +88,13 @@ for _opcode, _which, _of_floats, _of_integers in (
         )  # fmt: skip
 
 # -- integer multiplication ----------------------------------------------------------------------------------------
-define("VOP3", 645, "v_mul_lo_u32", "u32 = u32, u32", lambda a, b: a * b)
-define("VOP3", 646, "v_mul_hi_u32", "u32 = u32, u32", Value.mulhi)
-define("VOP3", 647, "v_mul_hi_i32", "i32 = i32, i32", Value.mulhi)
+define("VOP3", 645, "v_mul_lo_u32", "u32 = u32, u32", lambda a, b: a * b, flags="quarter_rate")
+define("VOP3", 646, "v_mul_hi_u32", "u32 = u32, u32", Value.mulhi, flags="quarter_rate")
+define("VOP3", 647, "v_mul_hi_i32", "i32 = i32, i32", Value.mulhi, flags="quarter_rate")
 for _opcode, _name, _wide, _narrow in ((488, "v_mad_u64_u32", u64, u32), (489, "v_mad_i64_i32", i64, i32)):
     define(
         "VOP3", _opcode, _name, f"{_wide}, mask = {_narrow}, {_narrow}, {_wide}", partial(mad_wide, _wide),
-        clamped=partial(mad_wide_clamped, _wide),
+        clamped=partial(mad_wide_clamped, _wide), flags="quarter_rate",
     )  # fmt: skip
 for _opcode, _name, _type, _source, _mad in (
     (450, "v_mad_i32_i24", i32, i32, mad_i24), (451, "v_mad_u32_u24", u32, u32, mad_u24),

@@ -64,6 +64,8 @@ def cache_rates(
     """
     on_one = -(-workgroups // xcds)
     rounds = max(1, -(-on_one // slots))
+    if not panels:
+        return CacheRates(1.0, 1.0, 0.0, 0.0, 0.0, rounds)
     round_of = np.arange(workgroups) // xcds // slots
     xcd_of = np.arange(workgroups) % xcds
     requested = sum(each.requested for each in panels) * workgroups
@@ -97,8 +99,6 @@ def _numbered(panels: Sequence[Panels]) -> tuple[Array, Array]:
         names, which = np.unique(each.labels, return_inverse=True)
         places.append(which + sum(map(len, sizes)))
         sizes.append(np.full(len(names), each.nbytes))
-    if not places:
-        return np.zeros(0), np.zeros((0, 0), np.int64)
     return np.concatenate(sizes), np.stack(places)
 
 

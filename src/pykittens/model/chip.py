@@ -102,7 +102,10 @@ def machine(arch: Arch, device: Device, clock_mhz: float, active_cus: int, rates
         min(1 / active_cus, memory.bandwidth_fraction_per_cu) * 1000 / clock_mhz
     )  # GB/s of the device to bytes a clk
     per_xcd = -(-active_cus // device.xcds)
-    l2 = min(memory.l2_achieved_gbps * share, memory.l2_read_bytes_per_clk * memory.l2_read_efficiency / per_xcd)
+    # The L2s' rate was found under dense MFMAs, and they run at the engine clock: it is so many bytes a clk.
+    l2_share = share * clock_mhz / device.matrix_clock_mhz
+    l2 = min(memory.l2_achieved_gbps * l2_share, memory.l2_read_bytes_per_clk * memory.l2_read_efficiency / per_xcd)
+    found.burst = round(memory.l1_in_flight_bytes / l2)
     found.l2_line = _clk(LINE, min(l2, memory.l1_fill_bytes_per_clk))
     found.llc_line = _clk(LINE, memory.mall_achieved_gbps * share)
     found.hbm_line = _clk(LINE, device.hbm_achieved_gbps * share)

@@ -33,8 +33,8 @@ class Machine(ctypes.Structure):
         (name, c_uint32)
         for name in (
             "lds_queue", "lds_gap", "vmem_queue", "l1_in_flight", "l1_latency", "l2_latency", "llc_latency",
-            "hbm_latency", "l2_miss", "llc_miss", "l2_line", "llc_line", "hbm_line", "write_line", "barrier_clk",
-            "start_gap", "max_vm", "max_lgkm",
+            "hbm_latency", "l2_miss", "llc_miss", "l2_line", "llc_line", "hbm_line", "write_line", "burst",
+            "barrier_clk", "start_gap", "max_vm", "max_lgkm",
         )
     )  # fmt: skip
 
@@ -112,6 +112,8 @@ def run_unit(
     if slots * waves > MAX_WAVES:
         raise AssertionError(f"{slots} workgroups of {waves} waves do not fit a compute unit")
     ops = [np.ascontiguousarray(each.ops, np.uint32) for each in flat]
+    if any(each.size and int(each.max()) >= len(table) for each in ops):
+        raise AssertionError("a stream has instructions that the timing table does not")
     costs = [_padded(each.costs) for each in flat]
     issued = [np.zeros(len(each), np.uint32) for each in ops]
     reason = [np.full(len(each), NOT_STALLED, np.uint8) for each in ops]

@@ -10,7 +10,7 @@ from pykittens.arch import Arch
 from pykittens.arch.facts import Device
 
 from .chip import START_GAP_CLK
-from .clock import HBM_POWER, LLC_POWER, Clock
+from .clock import FITTED, Clock
 from .prediction import Guess
 from .timing_table import Kind
 
@@ -35,6 +35,7 @@ _USED = {
 }  # fmt: skip
 """Facts of the chip that each kind of instruction is timed by."""
 
+_POWER = f"{FITTED.hbm_power:g} of the HBM's time, {FITTED.llc_power:g} of the LLC's"
 _OWN = {
     None: (
         ("waves of one priority", "oldest first", "no published order"),
@@ -45,7 +46,7 @@ _OWN = {
     Kind.MATRIX: (("slots after an MFMA", "barred to its own wave only", "published of one wave"),),
     Kind.LDS: (("LDS writes", "as long on the way as reads", "no figure found"),),
     Kind.LOAD: (
-        ("memory power", f"{HBM_POWER:g} of HBM time, {LLC_POWER:g} of LLC time", "fitted to the paper's table 4"),
+        ("memory power", _POWER, "fitted, while MFMAs never pause"),
         ("launches before", "left their data in the memory-side cache, if it fits", "as benchmarks repeat launches"),
         ("hits and misses", "spread evenly over the loads", "no published order"),
     ),
@@ -54,14 +55,14 @@ _OWN = {
 
 
 def guesses_of(
-    arch: Arch, device: Device, table: np.ndarray[Any, Any], executed: np.ndarray[Any, Any], at: Clock, launch_us: float
+    arch: Arch, device: Device, table: np.ndarray[Any, Any], executed: np.ndarray[Any, Any], at: Clock
 ) -> tuple[Guess, ...]:
     """The guesses behind a run of these instructions, the clock's first."""
     kinds = [Kind(k) for k in np.unique(table["kind"][executed > 0])]
     found = []
     if at.source != "measured":
         found.append(Guess("clock", f"{at.mhz:.0f} MHz", at.source, at.note))
-    found.append(Guess("launch", f"{launch_us:g} us", "fitted", "event-timed launches beyond the units' work"))
+    found.append(Guess("launch", f"{FITTED.launch_us:g} us", "fitted", "event-timed launches beyond the units' work"))
     if device.fact("hbm_achieved_gbps").source == "guess" and Kind.LOAD in kinds:
         fact = device.fact("hbm_achieved_gbps")
         found.append(Guess(f"{device.name}.hbm_achieved_gbps", fact.value, fact.source, fact.note))

@@ -25,7 +25,7 @@ from .guesses import guesses_of
 from .loops import hot_loop
 from .panels import panels_of
 from .prediction import InstructionTimes, Prediction, WaveTimes
-from .timing import LAUNCH_US, Timing, timed
+from .timing import Timing, timed
 from .timing_table import timing_table
 
 
@@ -123,7 +123,7 @@ def _prediction(
         hbm_read_bytes=rates.hbm_bytes, hbm_written_bytes=written * launch.workgroups,
         lds_conflict=sum(each.lds_passes - each.lds_phases for each in costs) / phases if phases else 0.0,
         stalls=dict(sorted(stalls.items(), key=lambda item: -item[1])), occupancy=fitting, dispatch=spread,
-        guesses=guesses_of(launch.arch, launch.device, table, run.executed, at, LAUNCH_US),
+        guesses=guesses_of(launch.arch, launch.device, table, run.executed, at),
         instructions=_instruction_times(launch, traces[0], run),
         waves=tuple(
             WaveTimes(i % SIMDS, wave.ops, run.issued[i], run.reason[i]) for i, wave in enumerate(traces[0].waves)

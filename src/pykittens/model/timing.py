@@ -16,8 +16,6 @@ from .chip import Dispatch, machine
 from .clock import Clock, clock, seconds_at
 from .cu import Engine, Stream, UnitRun, run_unit
 
-LAUNCH_US = 8.0
-"""Of an event-timed launch, beyond what the compute units work: fitted to nine GEMMs of 33 to 202 us."""
 _CLOCK_ROUNDS = 3
 _MAX_GROUPS = 64
 _MAX_INSTRUCTIONS = 6_000_000
@@ -27,7 +25,7 @@ _MAX_INSTRUCTIONS = 6_000_000
 class Timing:
     """The busiest unit's run, cycles of the whole launch, its clock, and seconds with the launch itself.
 
-    utilisation: of the busiest unit's matrix cores, 0 to 1.
+    utilisation: of the busiest unit's matrix cores, 0 to 1. side: of most MFMAs' tiles.
     """
 
     run: UnitRun
@@ -35,6 +33,7 @@ class Timing:
     clock: Clock
     utilisation: float
     seconds: float
+    side: int
 
 
 def timed(
@@ -50,8 +49,8 @@ def timed(
         run = run_unit(engine, table, streams, constants, spread.slots, groups)
         utilisation = float(run.matrix_busy.mean()) / run.clk
     cycles = _all_cycles(run, spread)
-    seconds = seconds_at(device, arch, cycles, at, utilisation, rates) + LAUNCH_US * 1e-6
-    return Timing(run, cycles, at, utilisation, seconds)
+    seconds = seconds_at(device, arch, cycles, at, utilisation, rates)
+    return Timing(run, cycles, at, utilisation, seconds, side)
 
 
 def _groups_to_run(streams: Sequence[Sequence[Stream]], spread: Dispatch) -> int:

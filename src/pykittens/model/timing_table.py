@@ -144,6 +144,7 @@ def timing_op(instruction: Instruction, arch: Arch) -> tuple[int, ...]:
         return _row(kind, Port.SCALAR, port_clk=QUAD)
     if kind in (Kind.VECTOR, Kind.PACKED, Kind.TRANSCENDENTAL):
         clk = issue.trans_clk if kind is Kind.TRANSCENDENTAL else issue.valu_clk
+        clk *= 4 if instruction.definition.has("quarter_rate") else 1
         return _row(kind, Port.VECTOR, issue=clk, port_clk=clk)
     if kind is Kind.BRANCH:
         return _row(kind, issue=issue.branch_quads * QUAD)

@@ -65,10 +65,12 @@ static inline int spread(uint32_t *state, uint32_t share) {
   return yes;
 }
 
-/* Takes lines from a server that is free from *free (1/256 clk) on; gives the clk when they are through. */
-static inline uint64_t through(uint64_t *free, uint64_t now, uint32_t lines, uint32_t line_clk) {
-  *free = later(*free, now * 256) + (uint64_t)lines * line_clk;
-  return (*free + 255) / 256;
+/* Takes lines from something shared, where this unit's part is one line in `line_clk` (1/256 clk); gives the clk when they
+ * are through. What the unit has left unused for `credit` clk it may take in a burst: the others are not in step. */
+static inline uint64_t through(uint64_t *free, uint64_t now, uint32_t lines, uint32_t line_clk, uint32_t credit) {
+  uint64_t earliest = now > credit ? (now - credit) * 256 : 0;
+  *free = later(*free, earliest) + (uint64_t)lines * line_clk;
+  return later(now, (*free + 255) / 256);
 }
 
 /* When the L1 takes it up: in order, and only with room for its data. */
@@ -92,13 +94,13 @@ static uint64_t serve_load(Memory *m, const Machine *c, const TimingOp *op, cons
   if (!lines) {
     done += c->l1_latency;
   } else {
-    done = later(done, through(&m->l2_free, start, lines, c->l2_line)), work->l2_lines += lines;
+    done = later(done, through(&m->l2_free, start, lines, c->l2_line, c->burst)), work->l2_lines += lines;
     uint32_t latency = c->l2_latency;
     if (spread(&m->pick_l2, c->l2_miss)) {
-      done = later(done, through(&m->llc_free, start, lines, c->llc_line)), work->llc_lines += lines;
+      done = later(done, through(&m->llc_free, start, lines, c->llc_line, c->burst)), work->llc_lines += lines;
       latency = c->llc_latency;
       if (spread(&m->pick_llc, c->llc_miss)) {
-        done = later(done, through(&m->hbm_free, start, lines, c->hbm_line)), work->hbm_lines += lines;
+        done = later(done, through(&m->hbm_free, start, lines, c->hbm_line, c->burst)), work->hbm_lines += lines;
         latency = c->hbm_latency;
       }
     }
@@ -121,8 +123,8 @@ static uint64_t serve_store(Memory *m, const Machine *c, const Cost *cost, uint6
   m->l1_start[m->l1_count++ % QUEUE] = start;
   m->l1_free = start + cost->l1_clk;
   work->l1_busy += cost->l1_clk, work->write_lines += cost->lines, work->hbm_lines += cost->passes;
-  through(&m->hbm_free, start, cost->passes, c->hbm_line); /* written back some time: loads find the HBM busier */
-  return through(&m->write_free, start, cost->lines, c->write_line) + c->l2_latency;
+  through(&m->hbm_free, start, cost->passes, c->hbm_line, c->burst); /* written back some time: loads find the HBM busier */
+  return through(&m->write_free, start, cost->lines, c->write_line, c->burst) + c->l2_latency;
 }
 
 #endif
