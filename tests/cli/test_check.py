@@ -58,7 +58,7 @@ def test_refusals(tmp_path: Path) -> None:
 @pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_our_kernels_are_clean(name: str, arch: str) -> None:
-    """No note either but of waits that a full counter makes needless."""
+    """Notes are of waits that a full counter makes needless, and of waves that are a barrier apart on purpose."""
     result = pk("check", name, "--arch", arch, "--json")
     if result.exit_code == 2:
         assert any(code in result.stderr for code in ("[kernel-arch]", "[dtype-arch]"))
@@ -66,4 +66,5 @@ def test_our_kernels_are_clean(name: str, arch: str) -> None:
     record = json.loads(result.stdout)
     assert result.exit_code == 0 and record["clean"] and record["complete"]
     assert record["instructions"] > 100
-    assert all("lgkmcnt(14) is not needed" in finding["why"] for finding in record["findings"])
+    notes = [f for f in record["findings"] if f["code"] != "barriers-differ"]
+    assert all("lgkmcnt(14) is not needed" in note["why"] for note in notes)
