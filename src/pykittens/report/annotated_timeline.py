@@ -47,7 +47,7 @@ class WaveSlices:
     work: Array
     reason: Array
 
-    def within(self, first: float, last: float) -> WaveSlices:
+    def within(self, first: int, last: int) -> WaveSlices:
         """The slices from ``first`` to ``last``, cut off there."""
         begin, end = np.maximum(self.start, first), np.minimum(self.start + self.length, last)
         kept = end > begin

@@ -37,7 +37,7 @@ def timeline_data(prediction: Prediction) -> dict[str, Any]:
             {
                 "wave": each.wave,
                 "simd": each.simd,
-                "slices": [list(row) for row in zip(*(c.astype(int).tolist() for c in columns), strict=True)],
+                "slices": [list(row) for row in zip(*(c.tolist() for c in columns), strict=True)],
                 "phases": [
                     [int(a) - window.first, int(b) - window.first, name] for a, b, name in phase_runs(prediction, each)
                 ],

@@ -29,8 +29,7 @@ _WAITING = "grey"
 def perfetto_trace(prediction: Prediction) -> str:
     """The trace as JSON text; the same prediction gives the same bytes."""
     waves = wave_slices(prediction)
-    end = _cut(waves)
-    whole = max((int((each.start + each.length).max()) for each in waves if len(each.start)), default=0)
+    end, whole = _cut(waves), _whole(waves)
     window = steady_window(prediction)
     note = f"the first {end:,} of {whole:,} clk" if end < whole else "the whole workgroup"
     events = [*_names(prediction), *_cores(prediction, end)]
@@ -49,13 +48,17 @@ def perfetto_trace(prediction: Prediction) -> str:
     return json.dumps(document, separators=(",", ":"))
 
 
-def _cut(waves: list[WaveSlices]) -> float:
+def _whole(waves: list[WaveSlices]) -> int:
+    """The clk at which the last wave ends."""
+    return max((int((each.start + each.length).max()) for each in waves if len(each.start)), default=0)
+
+
+def _cut(waves: list[WaveSlices]) -> int:
     """The clk up to which the trace goes."""
-    total = sum(len(each.start) for each in waves)
-    if total <= MAX_SLICES:
-        return float("inf") if not total else float(max((each.start + each.length).max() for each in waves))
+    if sum(len(each.start) for each in waves) <= MAX_SLICES:
+        return _whole(waves)
     share = MAX_SLICES // len(waves)
-    return float(min(each.start[share] for each in waves if len(each.start) > share))
+    return min(int(each.start[share]) for each in waves if len(each.start) > share)
 
 
 def _names(prediction: Prediction) -> Iterator[dict[str, Any]]:
@@ -75,7 +78,7 @@ def _slice(name: str, pid: int, tid: int, start: int, length: int, **more: Any) 
     return {"ph": "X", "name": name, "pid": pid, "tid": tid, "ts": start, "dur": length, **more}
 
 
-def _cores(prediction: Prediction, end: float) -> Iterator[dict[str, Any]]:
+def _cores(prediction: Prediction, end: int) -> Iterator[dict[str, Any]]:
     """Stretches in which a matrix core works without a pause for one wave."""
     for simd in sorted({wave.simd for wave in prediction.waves}):
         start, length, wave = (each.tolist() for each in matrix_core(prediction, simd))
@@ -96,7 +99,7 @@ def _wave(prediction: Prediction, slices: WaveSlices) -> Iterator[dict[str, Any]
     for start, stop, phase in phase_runs(prediction, slices):
         yield _slice(f"phase {phase}", simd, tid, start, stop - start, cat="phase")
     columns = (slices.start, slices.length, slices.op, slices.work, slices.reason)
-    for start, length, op, work, reason in zip(*(each.astype(int).tolist() for each in columns), strict=True):
+    for start, length, op, work, reason in zip(*(each.tolist() for each in columns), strict=True):
         args: dict[str, Any] = {"instruction": times.text[op], "pc": f"{int(times.pc[op]):#x}"}
         if times.line[op]:
             args["line"] = times.line[op]
