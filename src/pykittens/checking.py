@@ -1,7 +1,8 @@
 """Checks that run a code object: where the checks of bytes meet the virtual GPU.
 
-pk.checking.check_launch(kernel, grid=..., block=..., args=...)      # any kernel of a loaded module
-pk.checking.check_call(exe, A, B, C)                                 # a kernel of ours, on tensors
+from pykittens import checking
+checking.check_launch(kernel, grid=..., block=..., args=...)      # any kernel of a loaded module
+checking.check_call(exe, A, B, C)                                 # a kernel of ours, on NumPy arrays
 """
 
 from __future__ import annotations
