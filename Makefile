@@ -8,7 +8,7 @@ PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test bench bench-model mutants clean
+.PHONY: help setup run test bench bench-model mutants foreign fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +33,8 @@ test: setup ## format, lint, types, tests: all that the CI checks
 
 # A target that prints figures is one line here and one script; the script also writes out/<target>.json.
 bench: setup ; @$(PY) bench/speed.py ## speed of the virtual GPU next to NumPy on this machine
+foreign: setup ; @$(PY) -m bench.foreign.run ## other people's code: AITER, Triton, clang; writes docs/foreign.md
+fuzz: setup ; @$(PY) -m bench.fuzz ## damaged code and absurd launches for ten minutes
 bench-model: setup ; @$(PY) bench/model.py ## the cycle model beside published measurements, row by row
 mutants: setup ; @$(PY) -m bench.mutants ## how many single changes to waits, barriers and nops the checks find
 

@@ -128,7 +128,7 @@ def moe(name: str, block: int, width: int) -> Case:
 
 
 def cases() -> Iterator[Case]:
-    """One size of every kind of kernel that takes each token once and is not persistent; int8 with two products only."""
+    """One size of every kind of kernel that takes each token once and is not persistent; int8 with gates only."""
     seen: set[str] = set()
     there = frozenset(wheel.members())
     for table in wheel.members(".csv"):

@@ -40,9 +40,9 @@ def inputs() -> tuple[Array, Array]:
         x[1::4] = floats | floats << np.uint64(32)
         x[2::8] = rng.normal(0, 1e4, len(x[2::8])).view(np.uint64)
         edges = [
-            0, 1, 0x7F, 0x80, 0xFFFF, 0x3C00, 0x7C00, 0x8001, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x3F800000, 0x7F800000,
-            0x7FC00000, 0x00000001, 0x007FFFFF, 0x7F7FFFFF, 1 << 63, (1 << 64) - 1, 0x7FF << 52, 0xFFF << 52, 1 << 52,
-            0x3FF << 52, 0x7FF8 << 48,
+            0, 1, 0x7F, 0x80, 0xFFFF, 0x3C00, 0x7C00, 0x8001, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x3F800000,
+            0x7F800000, 0x7FC00000, 0x00000001, 0x007FFFFF, 0x7F7FFFFF, 1 << 63, (1 << 64) - 1,
+            0x7FF << 52, 0xFFF << 52, 1 << 52, 0x3FF << 52, 0x7FF8 << 48,
         ]  # fmt: skip
         at = rng.permutation(_COUNT)[: 2 * len(edges)]
         x[at] = np.array(edges * 2, np.uint64)

@@ -1,15 +1,12 @@
-"""Damage, run, and see that nothing but our own errors comes out: ``python -m tests.sim.fuzzing SECONDS``.
+"""Damage, run, and see that nothing but our own errors comes out. `make fuzz` (bench/fuzz.py) does it for longer.
 
-Every trial is decided by its number alone, so that a crash can be repeated: ``python -m tests.sim.fuzzing 0 NUMBER``.
+Every trial is decided by its number alone, so that a crash can be repeated.
 """
 
 from __future__ import annotations
 
 import random
 import struct
-import sys
-import time
-from collections import Counter
 
 import numpy as np
 from tests.sim.assembled import COPY, code_object, pointers
@@ -112,20 +109,3 @@ def trial(number: int) -> str:
             raise AssertionError(f"trial {number}: {error!r} has several lines") from error
         return error.code
     return "ran"
-
-
-def main() -> None:
-    seconds, number = float(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0
-    end, outcomes, first = time.monotonic() + seconds, Counter[str](), number
-    while True:
-        if sys.stdout.isatty():
-            print(f"\rtrial {number}", end="", flush=True)
-        outcomes[trial(number)] += 1
-        number += 1
-        if time.monotonic() > end:
-            break
-    print(f"\r{number - first} trials:", ", ".join(f"{code} {count}" for code, count in outcomes.most_common()))
-
-
-if __name__ == "__main__":
-    main()

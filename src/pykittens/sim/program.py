@@ -87,7 +87,7 @@ def _rows(instruction: Instruction, accum_offset: int) -> int:
     return min(VECTOR_ROWS, max(ends, default=0))
 
 
-def _binder(instruction: Instruction) -> Binder | None:
+def binder_of(instruction: Instruction) -> Binder | None:
     """Whose instruction it is."""
     definition = instruction.definition
     if definition.has("illegal"):
@@ -234,7 +234,7 @@ class Program:
         """Compile what is missing of the arithmetic in one go."""
         forms = []
         for slot in slots:
-            if isinstance(slot, Instruction) and _binder(slot) is alu_handlers.bind and not _skipped(slot, mode):
+            if isinstance(slot, Instruction) and binder_of(slot) is alu_handlers.bind and not _skipped(slot, mode):
                 try:
                     forms.append(form_of(slot, self.arch, mode))
                 except Unsupported:
@@ -249,7 +249,7 @@ class Program:
         if _skipped(slot, context.mode):
             return Bound(symbol("control_nothing"))
         try:
-            binder = _binder(slot)
+            binder = binder_of(slot)
             if binder is None:
                 raise BadOperand(f"this is no instruction: {self._nearest(slot)}")
             return binder(slot, context)
