@@ -169,10 +169,22 @@ def summary_rows(p: Prediction) -> list[tuple[str, str, str]]:
         ("L2 hits", f"{100 * p.l2_hit:.1f} %", f"of {p.requested_bytes:,.0f} bytes"),
         ("LLC hits", f"{100 * p.llc_hit:.1f} %", "of the L2's misses"),
         ("LDS conflicts", f"{100 * p.lds_conflict:.1f} %", "passes beyond the conflict-free ones"),
-        ("occupancy", f"{o.workgroups} workgroups a CU", f"{o.waves_per_simd:g} waves a SIMD; {o.limited_by} decide"),
-        ("dispatch", f"{d.rounds} rounds", f"{d.workgroups:,} workgroups; the last round is {100 * d.tail:.0f} % full"),
+        (
+            "occupancy",
+            f"{o.workgroups} workgroup{_s(o.workgroups)} a CU",
+            f"{o.waves_per_simd:g} waves a SIMD; {o.limited_by} decide",
+        ),
+        (
+            "dispatch",
+            f"{d.rounds} round{_s(d.rounds)}",
+            f"{d.workgroups:,} workgroups; the last round is {100 * d.tail:.0f} % full",
+        ),
     ]
     return rows
+
+
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"
 
 
 def prediction_text(p: Prediction) -> str:

@@ -65,16 +65,18 @@
       const row = event.target.closest("[role=button]");
       if (row) choose(row);
     });
+    // One stop for the Tab key: inside a pane the arrow keys move.
     pane.addEventListener("keydown", (event) => {
       const row = event.target.closest("[role=button]");
-      if (!row) return;
-      if (event.key === "Enter" || event.key === " ") {
+      if (row && (event.key === "Enter" || event.key === " ")) {
         event.preventDefault();
         choose(row);
       } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
         event.preventDefault();
-        const all = [...pane.querySelectorAll("[role=button]")];
-        const next = all[all.indexOf(row) + (event.key === "ArrowDown" ? 1 : -1)];
+        const all = [...pane.querySelectorAll("[role=button]")], top = pane.getBoundingClientRect().top + 30;
+        const next = row
+          ? all[all.indexOf(row) + (event.key === "ArrowDown" ? 1 : -1)]
+          : all.find((each) => each.getBoundingClientRect().top >= top);
         if (next) next.focus();
       }
     });

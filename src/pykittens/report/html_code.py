@@ -29,7 +29,7 @@ def _file(file: AnnotatedFile, whole: float) -> str:
         attributes = f' data-line="{escape(file.name)}:{line.number}"'
         if line.ops:
             attributes += (
-                f' tabindex="0" role="button" aria-pressed="false" class="hot" style="{_heat(share, _LINE_HEAT)}"'
+                f' tabindex="-1" role="button" aria-pressed="false" class="hot" style="{_heat(share, _LINE_HEAT)}"'
             )
             attributes += f' title="{escape(_why(line.spent.main_reason, len(line.ops)))}"'
         figure = percent(share) if share >= 0.0005 else ("·" if line.ops else "")
@@ -84,7 +84,7 @@ def _instruction(prediction: Prediction, op: int, clk: list[float], whole: float
     title += f" ({', '.join(reasons)})" if reasons else ""
     line = f' data-of="{escape(times.line[op] or "")}"' if times.line[op] else ""
     return (
-        f'<div id="i{op}"{line} tabindex="0" role="button" style="{_heat(share, _INSTRUCTION_HEAT)}" '
+        f'<div id="i{op}"{line} tabindex="-1" role="button" style="{_heat(share, _INSTRUCTION_HEAT)}" '
         f'title="{escape(title)}">'
         f'<span class="f">{percent(share) if share >= 0.0005 else "·"}</span>'
         f'<span class="c">{issue + wait:,.0f}</span><span class="no">{int(times.pc[op]):x}</span>'

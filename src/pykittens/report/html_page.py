@@ -103,7 +103,7 @@ def _code(p: Prediction, sources: Mapping[str, str]) -> dict[str, str]:
     }
     pane = f'<div class="pane" id="source-pane" role="region" aria-label="Source" tabindex="0">{source}</div>'
     return {
-        "code_words": "Choose a line to mark its instructions, or an instruction to mark its line; hovering tells more."
+        "code_words": "Choose a line to mark its instructions, an instruction to mark its line; arrow keys and Enter do it too."
         if source
         else "The code object has no line table, so there is no source to show.",
         "single": "" if source else " single",
@@ -116,7 +116,7 @@ def _code(p: Prediction, sources: Mapping[str, str]) -> dict[str, str]:
 def _grid(p: Prediction) -> dict[str, str]:
     grid, d = grid_data(p), p.dispatch
     dispatch = (
-        f"{d.workgroups:,} workgroups in {d.rounds:,} rounds; the last is {percent(d.tail)} full. "
+        f"{d.workgroups:,} workgroups in {d.rounds:,} round{'' if d.rounds == 1 else 's'}; the last is {percent(d.tail)} full. "
         f"{percent(p.l2_hit)} of what loads ask for is in the L2, {percent(p.llc_hit)} of what is not is in the "
         "memory-side cache."
     )
