@@ -18,6 +18,8 @@ from .html_timeline import timeline_data
 
 _LINES = 20
 _SMALLEST = 0.0005
+_CHOOSE = "Choose a line to mark its instructions, an instruction to mark its line; arrow keys and Enter do it too."
+_NO_LINES = "The code object has no line table, so there is no source to show."
 _SCRIPTS = ("code_panes.js", "timeline.js", "grid.js")
 
 
@@ -103,9 +105,7 @@ def _code(p: Prediction, sources: Mapping[str, str]) -> dict[str, str]:
     }
     pane = f'<div class="pane" id="source-pane" role="region" aria-label="Source" tabindex="0">{source}</div>'
     return {
-        "code_words": "Choose a line to mark its instructions, an instruction to mark its line; arrow keys and Enter do it too."
-        if source
-        else "The code object has no line table, so there is no source to show.",
+        "code_words": _CHOOSE if source else _NO_LINES,
         "single": "" if source else " single",
         "source": pane if source else "",
         "assembly": assembly_pane(p),
@@ -115,8 +115,9 @@ def _code(p: Prediction, sources: Mapping[str, str]) -> dict[str, str]:
 
 def _grid(p: Prediction) -> dict[str, str]:
     grid, d = grid_data(p), p.dispatch
+    rounds = "1 round" if d.rounds == 1 else f"{d.rounds:,} rounds"
     dispatch = (
-        f"{d.workgroups:,} workgroups in {d.rounds:,} round{'' if d.rounds == 1 else 's'}; the last is {percent(d.tail)} full. "
+        f"{d.workgroups:,} workgroups in {rounds}; the last is {percent(d.tail)} full. "
         f"{percent(p.l2_hit)} of what loads ask for is in the L2, {percent(p.llc_hit)} of what is not is in the "
         "memory-side cache."
     )
