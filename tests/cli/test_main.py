@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -97,3 +99,37 @@ def test_statuses_are_what_the_help_says() -> None:
     text = " ".join(pk("--help").stdout.split())
     assert f"{one_line_errors.WRONG_RESULT} wrong result" in text
     assert f"{one_line_errors.BAD_INPUT} bad input" in text
+
+
+def _process(arguments: str, output: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """``pk ARGUMENTS`` as a process whose output the shell redirects."""
+    command = f'"$0" -c "from pykittens.cli.main import main; main()" {arguments} {output}'
+    return subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command, sys.executable],
+        capture_output=True, text=True, env={**os.environ, **environment},
+    )  # fmt: skip
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("arguments", ["list", "list --json", "--help"])
+def test_a_full_disk_is_one_line(arguments: str) -> None:
+    done = _process(arguments, ">/dev/full")
+    assert done.returncode == 2
+    assert done.stderr == "pk: [Errno 28] No space left on device [system]\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")
+@pytest.mark.parametrize("arguments", ["list", "list --json"])
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_readers_may_leave(arguments: str, unbuffered: str) -> None:
+    done = _process(arguments, "| sleep 0", PYTHONUNBUFFERED=unbuffered)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_terminals_without_unicode() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "from pykittens.cli.main import main; main()", "list", "--arch", "gfx942"],
+        capture_output=True, text=True, env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\\u1d40" in done.stdout

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from typing import Annotated
 
 import typer
@@ -67,6 +69,10 @@ _add_group(ProfileGroup, "profile", "Model where every cycle of a kernel, or of 
 
 def main() -> None:
     """The entry point of the `pk` command."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal without Unicode gets \u1d40 for ᵀ, not an error.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     app(prog_name="pk")
 
 

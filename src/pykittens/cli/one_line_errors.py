@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Sequence
@@ -23,12 +24,21 @@ _USAGE_ERROR: Any = typer.BadParameter.__bases__[0]
 class OneLineErrors(TyperGroup):
     """The `pk` command: errors, wrong usage and interrupts end in one line, a defect of ours in its traceback."""
 
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command. Click would call it wrong (status 1) that whoever read the output has left."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            _drop_output()
+            raise typer.Exit from None
+
     def main(  # type: ignore[override]
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
     ) -> Any:
         """Run and exit, with status 0, 1 (wrong result), 2 (bad input) or 130 (interrupted)."""
         try:
             status = super().main(args, prog_name, **{**extra, "standalone_mode": False})
+            print(end="", flush=True)
         except Error as error:
             fail(str(error))
         except _USAGE_ERROR as error:
@@ -37,13 +47,23 @@ class OneLineErrors(TyperGroup):
             fail("interrupted", INTERRUPTED)
         except BrokenPipeError:
             # Whoever read the output has left (pk list | head): nothing to say, and nobody to say it to.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _drop_output()
             sys.exit(0)
+        except OSError as error:
+            # A full disk, no more files, …: the machine's fault, which its own words tell best.
+            _drop_output()
+            fail(f"{error} [system]")
         except MemoryError:
             fail("this machine has too little memory left for it; use smaller sizes [memory]")
         if status == INTERRUPTED:  # newer releases of typer return it, older ones raise Abort
             fail("interrupted", INTERRUPTED)
         sys.exit(status if isinstance(status, int) else 0)
+
+
+def _drop_output() -> None:
+    """What could not be written is not tried again at exit."""
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def fail(line: str, status: int = BAD_INPUT) -> Any:

@@ -25,15 +25,16 @@ def _finite(value: Any) -> Any:
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """A table on stdout; long cells wrap."""
-    from rich.console import Console
     from rich.table import Table
+
+    from pykittens.cli.console import TableConsole
 
     table = Table(title=title, title_justify="left", title_style="bold")
     for i, column in enumerate(columns):
         table.add_column(column, overflow="fold", style="bold" if i == 0 else "")
     for row in rows:
         table.add_row(*(_cell(each) for each in row))
-    Console(highlight=False, markup=False).print(table)
+    TableConsole().print(table)
 
 
 def _cell(value: object) -> str:
