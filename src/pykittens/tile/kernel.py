@@ -115,19 +115,25 @@ def build(kernel: Kernel, arch: str = "gfx950", **options: Any) -> Build:
             fix=f"use one of {', '.join(known) or 'none'}",
         )
     chosen = {**known, **options}
+    missing = [name for name, value in chosen.items() if value is inspect.Parameter.empty]
+    if missing:
+        raise InputError("missing-option", f"{kernel.name} needs its option {missing[0]!r}", fix="give it to compile")
     try:
-        return _build(kernel, arch, chosen)
+        trace, registers, lds_bytes = _placed(kernel, arch, chosen)
+        text = _assembly(kernel, trace, registers, lds_bytes)
     except BuildError as error:
         # What no line inside is to blame for is about the kernel as a whole.
         code = kernel.function.__code__
         error.where = error.where or f"{code.co_filename}:{code.co_firstlineno}"
         raise
+    return Build(
+        name=kernel.name, arch=arch, assembly=text, code_object=assemble(text, arch), registers=registers,
+        arguments=trace.arguments, trace=trace, options=chosen, lds_bytes=lds_bytes,
+    )  # fmt: skip
 
 
-def _build(kernel: Kernel, arch: str, chosen: dict[str, Any]) -> Build:
-    missing = [name for name, value in chosen.items() if value is inspect.Parameter.empty]
-    if missing:
-        raise InputError("missing-option", f"{kernel.name} needs its option {missing[0]!r}", fix="give it to compile")
+def _placed(kernel: Kernel, arch: str, chosen: dict[str, Any]) -> tuple[Trace, RegisterMap, int]:
+    """The kernel traced, its tiles in registers and in so many bytes of LDS."""
     waves = kernel.waves(arch, chosen) if callable(kernel.waves) else kernel.waves
     _check_waves(kernel.name, waves)
     trace = Trace(arch, waves)
@@ -135,8 +141,7 @@ def _build(kernel: Kernel, arch: str, chosen: dict[str, Any]) -> Build:
     _trace(kernel, trace, chosen)
     refuse_unwritten(trace.nodes)
     lds_bytes = _place_shared(trace, chips.get(arch).max_lds_per_workgroup)
-    registers = allocate(trace, reserved=2)
-    return _lower(kernel, trace, registers, lds_bytes, chosen)
+    return trace, allocate(trace, reserved=2), lds_bytes
 
 
 def _check_waves(name: str, waves: Any) -> None:
@@ -195,10 +200,7 @@ def _place_shared(trace: Trace, limit: int) -> int:
     return offset
 
 
-def _lower(
-    kernel: Kernel, trace: Trace, registers: RegisterMap, lds_bytes: int,
-    options: dict[str, Any],
-) -> Build:  # fmt: skip
+def _assembly(kernel: Kernel, trace: Trace, registers: RegisterMap, lds_bytes: int) -> str:
     per_simd = -(-trace.wave_count // 4)
     budget = 512 // per_simd
     scalars = RegisterPool("s", list(range(FIRST_FREE_SGPR, LAST_SGPR + 1)), "SGPRs")
@@ -227,14 +229,10 @@ def _lower(
     lines, files = program.assembly()
     name = kernel.name
     layout, kernarg_size = kernarg_layout(trace.arguments)
-    text = render_kernel(
+    return render_kernel(
         name, trace.arch, lines, args=layout, kernarg_size=kernarg_size, vgprs=vgprs, agprs=registers.agprs,
         sgprs=max(scalars.high, FIRST_FREE_SGPR), lds_bytes=lds_bytes, max_workgroup_size=64 * trace.wave_count,
         files=files, header="\n".join([kernel.description, "Register map:", *registers.text()]),
-    )  # fmt: skip
-    return Build(
-        name=name, arch=trace.arch, assembly=text, code_object=assemble(text, trace.arch), registers=registers,
-        arguments=trace.arguments, trace=trace, options=options, lds_bytes=lds_bytes,
     )  # fmt: skip
 
 
