@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -178,3 +179,22 @@ def test_as_a_process_of_its_own(tmp_path: Path) -> None:
     done = subprocess.run([*command, "-k", "-2"], capture_output=True, text=True, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "pk: k is -2, the smallest is 0 (the length that is summed over) [size]\n"
+
+
+def test_an_output_that_is_no_directory_is_refused_before_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: Any) -> None:
+        raise AssertionError("the kernel ran")
+
+    monkeypatch.setattr(Executable, "__call__", never)
+    (tmp_path / "file").write_text("")
+    for path in (tmp_path / "file", tmp_path / "file" / "below"):
+        said = refusal("run", "gemm", "-m", 5, "--out", path)
+        assert said == f"pk: {path}: cannot write there: {tmp_path / 'file'} is no directory [unwritable]\n"
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="needs a user who may not write everywhere")
+def test_a_directory_that_may_not_be_written_is_refused(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    assert f"{tmp_path} is not writable [unwritable]" in refusal("run", "gemm", "-m", 5, "--out", tmp_path / "new")

@@ -17,6 +17,16 @@ def file_stem(exe: Executable, options: dict[str, str]) -> str:
     return "-".join([exe.name, exe.arch, *options.values()])
 
 
+def check_directory(directory: Path) -> None:
+    """Raise InputError where `write_artifacts` is sure to fail, before anybody waits for a run."""
+    existing = next(path for path in (directory, *directory.absolute().parents) if path.exists())
+    reason = "" if existing.is_dir() else f"{existing} is no directory"
+    if not reason and not os.access(existing, os.W_OK | os.X_OK):
+        reason = f"{existing} is not writable"
+    if reason:
+        raise InputError("unwritable", f"cannot write there: {reason}", where=str(directory))
+
+
 def write_artifacts(exe: Executable, directory: Path, stem: str) -> tuple[Path, Path]:
     """Write ``stem.co`` and ``stem.s`` into the directory, made if missing; their paths.
 

@@ -51,6 +51,7 @@ def _run(problem: Problem, values: dict[str, Any]) -> None:
     from pykittens.cli.host_memory import host_memory
 
     sizes, options = kc.sizes_of(problem, values), kc.options_of(problem, values)
+    artifacts.check_directory(Path(values["out"]))
     problem.check_options(options)
     problem.check_sizes(sizes, options, host_memory())
     exe, compile_seconds = compiled(problem, values["arch"], options)
