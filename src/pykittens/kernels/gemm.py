@@ -59,11 +59,12 @@ def multiply(A, B, C, result, place, size, dtype, layout):
         barrier()
         p.copy_b(1, 0), p.copy_a(1, 0), p.copy_b(1, 1)
         barrier()
+        read_b(0, 0)
         for t in loop(p.whole, unroll=2):  # one phase a line: LDS reads | next copy | MFMA cluster
-            turns.phase("00", read_b(t, 0), read_a(t, 0), p.copy_a(t + 1, 1), math(0, 0), wait=(b[0],))
+            turns.phase("00", read_a(t, 0), p.copy_a(t + 1, 1), math(0, 0))
             turns.phase("01", read_b(t, 1), p.copy_b(t + 2, 0), math(0, 1))
-            turns.phase("10", read_a(t, 1), p.copy_a(t + 2, 0), math(1, 0))
-            turns.phase("11", p.copy_b(t + 2, 1), math(1, 1), wait=p.tiles(t + 1))
+            turns.phase("10", read_a(t, 1), p.copy_a(t + 2, 0), math(1, 0), wait=(p.Bs[(t + 1) % 2, 0],))
+            turns.phase("11", read_b(t + 1, 0), p.copy_b(t + 2, 1), math(1, 1), wait=p.tiles(t + 1))
         turns.end()
 
     def multiply_rest():

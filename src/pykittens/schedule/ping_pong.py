@@ -53,17 +53,16 @@ class PingPong:
             memory = [call for call in calls if not call.op.computes]
             if memory:
                 interleaved(1.0, *memory)
-            if wait:
-                wait_for(*wait)
-            barrier()
-            # One wait for all reads of this part: each s_waitcnt among the MFMAs would take an issue slot of its own.
-            wait_for(*(tile for call in memory if _reads_lds(call) for tile in call.written))
+            # One wait for everything, before the barrier: the other half computes meanwhile, and nothing but the MFMAs
+            # stands between the barriers, so that one half's MFMAs follow the other's without a gap.
+            wait_for(*wait, *(tile for call in memory if _reads_lds(call) for tile in call.written))
             priority(COMPUTE_PRIORITY)
+            barrier()
             for call in calls:
                 if call.op.computes:
                     trace.place(call)
-            priority(0)
             barrier()
+            priority(0)
 
 
 def _reads_lds(call: OpCall) -> bool:
