@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from tests.report.profiled import chiplet_prediction, gemm_prediction, plain_prediction
 
@@ -24,6 +26,9 @@ def test_what_reads_no_panels_goes_by_the_launch_grid() -> None:
     places = tile_places(plain_prediction())
     assert places.row.tolist() == [0, 0, 0] and places.col.tolist() == [0, 1, 2]
     assert "grid's x" in places.words
+
+    long = tile_places(replace(plain_prediction(), grid=(10000, 1, 1)))
+    assert len(long.row) == 4096 and (long.row[64], long.col[64]) == (1, 0) and "64 a row" in long.words
 
 
 def test_data() -> None:

@@ -14,6 +14,9 @@ Array = np.ndarray
 
 XCD_COLOURS = ("#4e8fd0", "#f2a65a", "#57b894", "#d76a6a", "#9a7bd0", "#b88a5f", "#e28fc0", "#8f98a3")
 
+_MOST, _ROW = 4096, 64
+"""Workgroups that are drawn where nothing tells their tiles, and how many of a grid of one row stand in a row."""
+
 
 @dataclass(frozen=True)
 class TilePlaces:
@@ -41,8 +44,9 @@ def tile_places(prediction: Prediction) -> TilePlaces:
                 "panel of the first tensor, those of one column that of the second."
             )
             return TilePlaces(row, col, words)
-    width = prediction.grid[0]
-    index = np.arange(min(count, 4096))
+    width, index = prediction.grid[0], np.arange(min(count, _MOST))
+    if width == count > _ROW:
+        return TilePlaces(index // _ROW, index % _ROW, f"Workgroups are drawn in launch order, {_ROW} a row.")
     return TilePlaces(index // width, index % width, "Columns are the grid's x, rows its y and z.")
 
 
