@@ -119,7 +119,7 @@ def _memory_kind(definition: Definition) -> Kind:
 
 def _is_packed(definition: Definition) -> bool:
     """Packed f32 and dot products: what cannot hide under an MFMA of the same wave."""
-    if definition.format != "VOP3P" or definition.has("mix"):
+    if definition.format != "VOP3P" or definition.has("mix") or not definition.explicit_dsts:
         return False
     result, sources = definition.explicit_dsts[0], definition.explicit_srcs
     if result.bits == 64:

@@ -1,0 +1,102 @@
+"""Costs of executed memory instructions, from small kernels that the virtual GPU runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pykittens.arch import get
+from pykittens.asm.execution import MEMORY_RECORD, WaveTrace, WorkgroupTrace
+from pykittens.isa import lookup
+from pykittens.isa.instruction import Instruction
+from pykittens.isa.registers import Reg
+from pykittens.model.costs import Costs, costs_of
+
+LANE = np.arange(64)
+ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+def trace(*executed: tuple[Instruction, np.ndarray, int]) -> WorkgroupTrace:
+    """One wave; each entry is an instruction, its lanes' addresses (low dwords) and EXEC."""
+    records = np.zeros(len(executed), MEMORY_RECORD)
+    for i, (_, rows, active) in enumerate(executed):
+        records["step"][i], records["active"][i], records["rows"][i, 0] = i, active, rows
+        records["base"][i] = (0, 1, 0x7FFFFFFF, 0)
+    wave = WaveTrace(np.arange(len(executed), dtype=np.uint32), records, True)
+    return WorkgroupTrace(0, tuple(each for each, _, _ in executed), (wave,), 0, ())
+
+
+def load(nbytes: int, lds: bool = False) -> Instruction:
+    name = {4: "buffer_load_dword", 8: "buffer_load_dwordx2", 16: "buffer_load_dwordx4"}[nbytes]
+    data = None if lds else Reg("v", 4, nbytes // 4)
+    modifiers: dict[str, object] = {"offen": True, **({"lds": True} if lds else {})}
+    return Instruction(lookup(name), (data, Reg("v", 0), Reg("s", 0, 4), Reg("s", 8)), modifiers)
+
+
+def global_load() -> Instruction:
+    return Instruction(lookup("global_load_dwordx4"), (Reg("v", 4, 4), Reg("v", 0), Reg("s", 0, 2)))
+
+
+def store() -> Instruction:
+    operands = Reg("v", 0), Reg("v", 4, 4), Reg("s", 0, 2)
+    return Instruction(lookup("global_store_dwordx4"), operands)
+
+
+def costs(*executed: tuple[Instruction, np.ndarray, int], arch: str = "gfx950") -> Costs:
+    return costs_of(trace(*executed), get(arch))
+
+
+@pytest.mark.parametrize(
+    ("nbytes", "stride", "lines", "clk"),
+    [(4, 4, 2, 4), (8, 8, 4, 16), (16, 16, 8, 16), (4, 128, 64, 64), (16, 64, 32, 64)],
+)
+def test_lines_and_time_of_loads(nbytes: int, stride: int, lines: int, clk: int) -> None:
+    (found,) = costs((load(nbytes), LANE * stride, int(ALL))).waves
+    assert (int(found["lines"][0]), int(found["l1_clk"][0])) == (lines, clk)
+
+
+def test_short_rows_cost_gfx942_double() -> None:
+    """64-byte rows, far apart."""
+    rows = LANE // 4 * 4096 + LANE % 4 * 16
+    for arch, clk in (("gfx942", 32), ("gfx950", 16)):
+        (found,) = costs((load(16), rows, int(ALL)), arch=arch).waves
+        assert int(found["l1_clk"][0]) == clk
+
+
+def test_lines_already_in_the_l1_are_not_asked_for_again() -> None:
+    (found,) = costs((load(16), LANE * 16, int(ALL)), (load(16), LANE * 16, int(ALL))).waves
+    assert found["lines"].tolist() == [8, 0]
+
+
+def test_inactive_lanes_ask_for_nothing() -> None:
+    (found,) = costs((load(16), LANE * 16, 0xFF)).waves
+    assert (int(found["lines"][0]), int(found["l1_clk"][0])) == (1, 2)
+    (none,) = costs((load(16), LANE * 16, 0)).waves
+    assert int(none["lines"][0]) == 0
+
+
+def test_lanes_out_of_a_buffer_ask_for_nothing() -> None:
+    beyond = np.where(LANE < 8, LANE * 16, 0x7FFFFFFF)
+    (found,) = costs((load(16), beyond, int(ALL))).waves
+    assert int(found["lines"][0]) == 1
+
+
+def test_copies_to_lds_take_write_passes() -> None:
+    (found,) = costs((load(16, lds=True), LANE * 16, int(ALL))).waves
+    assert int(found["passes"][0]) == len(get("gfx950").lds_access("write", 16).phases)
+
+
+def test_stores_count_parts_and_fresh_lines() -> None:
+    found = costs((store(), LANE * 16, int(ALL)), (store(), LANE * 16, int(ALL)))
+    assert found.waves[0]["lines"].tolist() == [16, 16]
+    assert found.waves[0]["passes"].tolist() == [8, 0]
+    assert sum(int(each.fresh.sum()) for each in found.accesses) == 8
+
+
+@pytest.mark.parametrize(("stride", "passes"), [(16, 4), (256, 64), (32, 8)])
+def test_lds_passes(stride: int, passes: int) -> None:
+    """Neighbours are free of conflicts; one bank for all is the worst there is."""
+    read = Instruction(lookup("ds_read_b128"), (Reg("v", 4, 4), Reg("v", 0)))
+    found = costs((read, LANE * stride, int(ALL)))
+    assert int(found.waves[0]["passes"][0]) == passes
+    assert found.lds_phases == 4
