@@ -21,6 +21,7 @@ _PACKED_OPERATIONS = ("f16", "bf16")
 """In the order of native/atomic.h: integers, floats, packed additions by type."""
 
 _IDXEN, _OFFEN = 1, 2
+_WHOLE, _HALVES, _UPPER_HALF = 0, 1, 2
 """Flags of native/lanes.h."""
 
 _CLOCKS_PER_TICK = {"cycles": 1, "realtime": 21}
@@ -173,8 +174,6 @@ def _vector(instruction: Instruction, access: Access, place: tuple[int, ...], da
 
 def _buffer(instruction: Instruction, access: Access, context: BindContext) -> Bound:
     roles = _roles(instruction, access)
-    if access.formatted:
-        raise BadOperand("formatted buffer accesses are not implemented")
     loaded = instruction.dsts[0] if instruction.dsts else None
     data = _row(loaded if access.kind == "load" else roles["vdata"], context, "vdata")
     flags = (_IDXEN if _number(instruction, "idxen") else 0) | (_OFFEN if _number(instruction, "offen") else 0)
@@ -186,7 +185,19 @@ def _buffer(instruction: Instruction, access: Access, context: BindContext) -> B
         _row(roles["vaddr"], context, "vaddr"), _scalar(roles["srsrc"], context, "srsrc"),
         _scalar(soffset, context, "soffset"), constant, _number(instruction, "offset"), flags,
     )  # fmt: skip
+    if access.formatted:
+        return _formatted(instruction, access, data, place)
     return _vector(instruction, access, place, data, "buffer")
+
+
+def _formatted(instruction: Instruction, access: Access, data: int, place: tuple[int, ...]) -> Bound:
+    """Elements that are converted; the fields behind ``place`` are those of native/buffer_format.c."""
+    if _number(instruction, "lds"):
+        raise BadOperand("formatted loads to LDS are not implemented")
+    packing = _WHOLE if access.bits == 32 else _UPPER_HALF if access.half == "hi" else _HALVES
+    own = _number(instruction, "format") if instruction.definition.format == "MTBUF" else NONE
+    handler = symbol(f"buffer_{access.kind}_format")
+    return bound(handler, instruction, data, *place, access.count, packing, own)
 
 
 def _operand(instruction: Instruction, access: Access, role: str) -> Operand:
