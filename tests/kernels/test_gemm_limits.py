@@ -171,8 +171,14 @@ def overwriting(waited: bool):
         wait_for(*p.tiles(0))
         barrier()
         barrier()
-        reads = load(b, p.view_b(0, 0)), load(a, p.view_a(0, 0))
-        turns.phase("0", *reads, p.mma(c, a, b), wait=(a, b) if waited else (b,))
+        if waited:  # the schedule waits for all reads of a memory part before the barrier that ends it
+            turns.phase("0", load(b, p.view_b(0, 0)), load(a, p.view_a(0, 0)), p.mma(c, a, b))
+        else:
+            load(b, p.view_b(0, 0)), load(a, p.view_a(0, 0))
+            wait_for(b)
+            barrier()
+            p.mma(c, a, b)
+            barrier()
         turns.phase("1", p.copy_a(0, 0))
         turns.end()
 
