@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pykittens.isa.registers import Reg
 
 from .expression import Expr, Int, below, maximum, minimum, select
+from .expression_code import Parts, uniform_code
 from .global_tensor import GlobalTile, gl
 
 if TYPE_CHECKING:
@@ -38,8 +39,10 @@ def descriptor(emit: Lowering, tile: GlobalTile, rows: int, column_bytes: Int) -
 
     def build(reg: Reg) -> None:
         pointer, stride = emit.inputs[tensor.pointer], emit.uniform_register(tensor.stride)
-        start, extra, records = emit.uniform_register(start_row), emit.uniform(column_bytes), emit.uniform(size)
-        with emit.temporary("s") as low, emit.temporary("s") as high:
+        # What only this descriptor needs is not kept: loops that make several have few SGPRs left.
+        extra = emit.uniform(column_bytes)
+        with emit.temporary("s") as low, emit.temporary("s") as high, Parts(emit, start_row) as parts:
+            start = parts.uniform_register(start_row)
             emit.ins("s_mul_i32", low, start, stride)
             emit.ins("s_mul_hi_u32", high, start, stride)
             if extra != 0:
@@ -56,7 +59,10 @@ def descriptor(emit: Lowering, tile: GlobalTile, rows: int, column_bytes: Int) -
                 emit.ins("s_mul_i32", high, batch, step[1])
                 emit.ins("s_add_u32", reg[1], reg[1], high)
             emit.ins("s_and_b32", reg[1], reg[1], 0xFFFF)
-            emit.ins("s_mov_b32", reg[2], records)
+            if isinstance(size, Expr):
+                uniform_code(emit, size, reg[2])
+            else:
+                emit.ins("s_mov_b32", reg[2], size)
             emit.ins("s_mov_b32", reg[3], DESCRIPTOR_WORD3)
 
     return emit.keep(key, depth, "s", 4, build, align=4)

@@ -101,10 +101,11 @@ def test_misfits_are_refused() -> None:
         else:
             maps.add(x, x)
 
-    for case, words in (
-        ("shape", "add: rt1 does not fit"), ("vector", "add: rv2 does not fit"),
-        ("agpr", "add computes in f32 in VGPRs"), ("numbers", "fma takes one number besides tiles"), ("count", "add takes 2 operands, got 1"),
-    ):  # fmt: skip
+    cases = {
+        "shape": "add: rt1 does not fit", "vector": "add: rv2 does not fit", "agpr": "add computes in f32 in VGPRs",
+        "numbers": "fma takes one number besides tiles", "count": "add takes 2 operands, got 1",
+    }  # fmt: skip
+    for case, words in cases.items():
         with pytest.raises(pk.errors.BuildError, match=words):
             pk.compile(wrong, case=case)
 
