@@ -43,7 +43,7 @@ class Parts:
         if isinstance(value, int):
             return value
         assert isinstance(value, Expr)
-        if value.scope < self.scope or self.emit.is_kept(("s", value)) or value in self.emit.inputs:
+        if value.scope < self.scope or self.emit.is_kept(("s", value)) or value in self.emit.inputs or _is_long(value):
             return self.emit.uniform(value)
         reg = self.temporary("s")
         uniform_code(self.emit, value, reg)
@@ -78,6 +78,11 @@ class Parts:
 
     def temporary(self, file: str) -> Reg:
         return self._stack.enter_context(self.emit.temporary(file))
+
+
+def _is_long(value: Expr) -> bool:
+    """Whether a register pays for all that contain it (a workgroup's tile): divisions, some 25 instructions, and choices."""
+    return value.op == "select" or (value.op in ("div", "mod") and not isinstance(value.args[1], int))
 
 
 def uniform_code(emit: Lowering, value: Expr, out: Reg) -> None:
