@@ -81,7 +81,7 @@ class Parts:
 
 
 def _is_long(value: Expr) -> bool:
-    """Whether a register pays for all that contain it (a workgroup's tile): divisions, some 25 instructions, and choices."""
+    """Whether a register pays: for divisions, some 25 instructions, and for choices, such as a workgroup's tile."""
     return value.op == "select" or (value.op in ("div", "mod") and not isinstance(value.args[1], int))
 
 
