@@ -2,7 +2,8 @@
 
     python bench/gemm_sweep.py [--kernel gemm] [--shapes 200]
 
-Prints one line for each kernel, chip and type, and writes out/gemm-sweep.json. The exit status is 1 if a result is wrong.
+Prints one line for each kernel, chip and type, and writes out/gemm-sweep.json. The exit status is 1 if one
+is wrong.
 """
 
 from __future__ import annotations
@@ -82,8 +83,8 @@ def sweep(problem: Problem, arch: str, options: dict[str, str], count: int) -> d
         tensors = problem.tensors(sizes, chosen, np.random.default_rng(number))
         exe(*tensors.values())
         found = problem.compare(tensors, sizes, chosen)
-        # Every element has to be right. The norm says something where many elements share it: one sum alone that happens
-        # to be near 0 has any relative error.
+        # Every element has to be right. The norm says something where many elements share it: one sum alone that
+        # happens to be near 0 has any relative error.
         many = m * n >= ENOUGH_FOR_A_NORM
         worst = max(worst, found.rel_fro_error) if many else worst
         if found.wrong_elements or (many and not found.passed):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pykittens.isa.registers import Reg
 
-from .expression import Int, below, binary
+from .expression import Int, below, binary, leaf
 from .expression_code import lane_code
 from .global_tensor import GlobalTile
 from .global_window import in_columns
@@ -59,18 +59,24 @@ def elements(emit: Lowering, window: GlobalTile, tile: rt) -> Iterator[tuple[Reg
     """
     shape, grid = tile.shape, tile.grid
     by_row = tile.layout == "row"
+    # The first column stays in a register, so that each of the others costs one addition.
+    first = leaf("column", window.tensor.name, uniform=False)
     with ExitStack() as stack:
-        rows: dict[Int, Reg] = {}
+        start = window.col * tile.cols + shape.element(tile.layout, LANE, 0)[1]
+        emit.inputs[first] = stack.enter_context(emit.computed(start))
+        stack.callback(emit.inputs.pop, first)
+        rows: dict[int, Reg] = {}
         for j, e in product(range(grid[1]), range(shape.elements if by_row else 1)):
-            column = window.col * tile.cols + j * shape.cols + shape.element(tile.layout, LANE, e)[1]
-            with emit.computed(in_columns(window.tensor, column)) as along:
+            further = shape.element(tile.layout, 0, e)[1]
+            assert isinstance(further, int)
+            with emit.computed(in_columns(window.tensor, first + (j * shape.cols + further))) as along:
                 for i, inner in product(range(grid[0]), [e] if by_row else range(shape.elements)):
                     down = (shape.element(tile.layout, LANE, inner)[0] + i * shape.rows) * window.tensor.stride
-                    if by_row and down not in rows:
-                        rows[down] = stack.enter_context(emit.computed(down))
+                    if by_row and i not in rows:
+                        rows[i] = stack.enter_context(emit.computed(down))
                     with emit.temporary("v") as offset:
                         if by_row:
-                            emit.ins("v_add_u32", offset, rows[down], along)
+                            emit.ins("v_add_u32", offset, rows[i], along)
                         else:
                             lane_code(emit, down, offset)
                             emit.ins("v_add_u32", offset, offset, along)
