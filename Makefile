@@ -32,7 +32,7 @@ test: setup ## format, lint, types, tests: all that the CI checks
 	$(PY) -m pytest -q -n $(JOBS)
 
 # A target that prints figures is one line here and one script; the script also writes out/<target>.json.
-bench: setup ; @$(PY) bench/speed.py ## speed of the virtual GPU next to NumPy on this machine
+bench: setup ; @$(PY) -m bench.speed ## speed of the virtual GPU next to NumPy on this machine
 foreign: setup ; @$(PY) -m bench.foreign.run ## other people's code: AITER, Triton, clang; writes docs/foreign.md
 fuzz: setup ; @$(PY) -m bench.fuzz ## damaged code and absurd launches for ten minutes
 bench-model: setup ; @$(PY) bench/model.py ## the cycle model beside published measurements, row by row

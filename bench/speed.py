@@ -1,7 +1,7 @@
 """`make bench`: the speed of the virtual GPU beside NumPy's on this machine, in one run; writes out/bench.json.
 
-    python bench/speed.py            2048 x 2048 x 2048 on both chips
-    python bench/speed.py --large    8192 x 8192 x 8192 too (minutes)
+    python -m bench.speed            2048 x 2048 x 2048 on both chips
+    python -m bench.speed --large    8192 x 8192 x 8192 too (minutes)
 
 Every figure is measured on the host. None says how fast a GPU is.
 """
@@ -20,6 +20,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from bench.peak_memory import peak_memory
+from bench.translation import translation_times
+from bench.triton_rate import triton_rates
 from rich.console import Console
 from rich.table import Table
 
@@ -90,12 +93,26 @@ def print_tables(rows: list[dict[str, Any]]) -> None:
             "arch": "arch", "size": "size", "virtual GPU GFLOP/s": "gflops", "NumPy f32 GFLOP/s": "numpy_f32_gflops",
             "ratio": "ratio", "first run, seconds": "first_run_seconds", "right": "passed",
         },
+        "translate": {
+            "arch": "arch", "instructions": "instructions", "seconds": "seconds", "seconds, from the cache": "cached",
+        },
+        "triton": {
+            "arch": "arch", "size": "size", "Triton's GFLOP/s": "gflops", "ours": "own_gflops", "ratio": "ratio",
+            "right": "passed",
+        },
+        "memory": {"arch": "arch", "size": "size", "data, MiB": "data_mib", "beyond it, MiB": "beyond_mib"},
     }  # fmt: skip
-    titles = {"compile": "Compiling the GEMM", "gemm": "BF16 GEMM on the virtual GPU, on this machine's cores"}
+    titles = {
+        "compile": "Compiling the GEMM", "gemm": "BF16 GEMM on the virtual GPU, on this machine's cores",
+        "translate": "First run of a kernel", "triton": "BF16 GEMM compiled by Triton, beside ours",
+        "memory": "Peak memory of our GEMM",
+    }  # fmt: skip
     for section, keys in columns.items():
         table = Table(*keys, title=titles[section], title_justify="left")
         for row in rows:
-            if row["section"] == section:
+            if row["section"] == section and "skipped" in row:
+                print(f"{titles[section]}: skipped: {row['skipped']}")
+            elif row["section"] == section:
                 table.add_row(*(_cell(row[key]) for key in keys.values()))
         Console(highlight=False, markup=False).print(table)
 
@@ -111,7 +128,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Speed of the virtual GPU beside NumPy's on this machine.")
     parser.add_argument("--large", action="store_true", help="8192 x 8192 x 8192 too; takes minutes")
     large = parser.parse_args().large
-    rows = [*compile_times(), *gemm_speed(2048, REPEATS), *(gemm_speed(8192, 1) if large else [])]
+    rows = [
+        *compile_times(), *gemm_speed(2048, REPEATS), *(gemm_speed(8192, 1) if large else []),
+        *translation_times(ARCHS), *triton_rates(2048, ARCHS), peak_memory(8192 if large else 2048),
+    ]  # fmt: skip
     OUT.mkdir(exist_ok=True)
     report = {
         "host": {"cores": os.cpu_count(), "machine": platform.machine(), "python": platform.python_version()},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
@@ -31,9 +32,8 @@ def compiled(arch: str) -> Path:
     site, source = root / "triton", Path(__file__).with_name("triton_kernels.py")
     if not (site / "triton").exists():
         wheel.pip("install", "--target", str(site), "--only-binary=:all:", REQUIREMENT)
-    folder = root / f"triton-{arch}"
-    stamp = folder / "kernels.json"
-    if not stamp.exists() or stamp.stat().st_mtime < source.stat().st_mtime:
+    folder = root / f"triton-{arch}-{hashlib.sha256(source.read_bytes()).hexdigest()[:12]}"
+    if not (folder / "kernels.json").exists():  # written last
         folder.mkdir(parents=True, exist_ok=True)
         environment = os.environ | {"PYTHONPATH": str(site), "TRITON_CACHE_DIR": str(root / "triton-cache")}
         command = [sys.executable, str(source), str(folder), arch]
@@ -305,6 +305,8 @@ def _makers(arch: str) -> dict[str, Callable[[], Made]]:
     i8, i32 = np.dtype(np.int8), np.dtype(np.int32)
     return {
         "matmul_bf16_128x128x64": partial(_matmul, 130, 257, 128, (128, 128), BF16, _F32),
+        "matmul_bf16_128x128x64_by16": partial(_matmul, 144, 128, 192, (128, 128), BF16, _F32),
+        "matmul_bf16_256x256x64_by16": partial(_matmul, 256, 272, 128, (256, 256), BF16, _F32),
         "matmul_bf16_64x32x32": partial(_matmul, 64, 96, 160, (64, 32), BF16, _F32),
         "matmul_f16_64x64x64": partial(_matmul, 100, 64, 192, (64, 64), _F16, _F32),
         "matmul_f16_32x128x32": partial(_matmul, 33, 128, 96, (32, 128), _F16, _F32),

@@ -280,6 +280,13 @@ def variants(arch: str) -> dict[str, tuple[object, str, dict[str, object], dict[
     sizes = "i32 i32 i32"
     found = {
         "matmul_bf16_128x128x64": (matmul, f"*bf16 *bf16 *fp32 {sizes}", _tiles(128, 128, 64, **f32), {"num_warps": 8}),
+        # Sizes that are multiples of 16, as the JIT finds out by itself.
+        "matmul_bf16_128x128x64_by16": (
+            matmul, f"*bf16 *bf16 *fp32 {sizes}", _tiles(128, 128, 64, **f32), {"num_warps": 8},
+        ),
+        "matmul_bf16_256x256x64_by16": (
+            matmul, f"*bf16 *bf16 *fp32 {sizes}", _tiles(256, 256, 64, **f32), {"num_warps": 8},
+        ),
         "matmul_bf16_64x32x32": (matmul, f"*bf16 *bf16 *fp32 {sizes}", _tiles(64, 32, 32, **f32), {"num_warps": 2}),
         "matmul_f16_64x64x64": (matmul, f"*fp16 *fp16 *fp32 {sizes}", _tiles(64, 64, 64, **f32), {}),
         "matmul_f16_32x128x32": (
@@ -323,7 +330,11 @@ def main() -> None:
     for name, (kernel, types, constants, options) in variants(arch).items():
         names = [n for n in kernel.arg_names if n not in constants]
         signature = dict(zip(names, types.split(), strict=True)) | dict.fromkeys(constants, "constexpr")
-        aligned = {(kernel.arg_names.index(n),): [["tt.divisibility", 16]] for n in names if signature[n][0] == "*"}
+        aligned = {
+            (kernel.arg_names.index(n),): [["tt.divisibility", 16]]
+            for n in names
+            if signature[n][0] == "*" or name.endswith("_by16")
+        }
         source = ASTSource(kernel, signature, constants, aligned)
         made = triton.compile(source, target=GPUTarget("hip", arch, 64), options=options)
         (folder / f"{name}.co").write_bytes(made.asm["hsaco"])
