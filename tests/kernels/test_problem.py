@@ -29,7 +29,9 @@ def test_every_kernel_has_a_problem_with_its_own_options() -> None:
         assert problem.kernel is KERNELS[name]
         assert problem.defaults().keys() <= problem.kernel.options().keys()
         problem.check_options(problem.defaults())
-        assert list(problem.tensors(dict.fromkeys("mnk", 2), problem.defaults(), np.random.default_rng(0)))
+        assert list(
+            problem.tensors({size.name: 2 for size in problem.sizes}, problem.defaults(), np.random.default_rng(0))
+        )
 
 
 def test_outputs_start_as_nan_and_inputs_follow_the_seed() -> None:
