@@ -18,6 +18,8 @@ FAMILY: tuple[Choice, ...] = (
     ("gemm", "gfx950", (("dtype", "e5m2"), ("out", "f32"))),
     ("gemm", "gfx950", (("tile", "192x256"),)),
     ("gemm", "gfx950", (("tile", "128x128"), ("layout", "AB"))),
+    ("gemm", "gfx950", (("mfma", "32x32"),)),
+    ("gemm", "gfx950", (("mfma", "32x32"), ("layout", "AB"), ("dtype", "f16"))),
     ("gemm", "gfx942", (("dtype", "e4m3fnuz"),)),
     ("gemm", "gfx942", (("dtype", "e5m2fnuz"), ("out", "f32"))),
     ("gemm_grouped", "gfx950", ()),

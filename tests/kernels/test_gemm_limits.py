@@ -20,6 +20,7 @@ from pykittens.tile import barrier, cdiv, f32, gl, kernel, load, loop, rt, wait_
 from .family import Choice, built, tensors_of
 
 PING_PONG: Choice = ("gemm", "gfx950", ())
+PING_PONG_32: Choice = ("gemm", "gfx950", (("mfma", "32x32"),))
 PING_PONG_8: Choice = ("gemm", "gfx950", (("dtype", "e4m3fn"),))
 INTERLEAVED: Choice = ("gemm_interleaved", "gfx950", ())
 KERNELS = Path(pk.kernels.__file__).parent
@@ -46,6 +47,7 @@ def count(body: list[str], word: str) -> int:
     ("choice", "mfma", "expected"),
     [
         (PING_PONG, "v_mfma_f32_16x16x32_bf16", 128),
+        (PING_PONG_32, "v_mfma_f32_32x32x16_bf16", 64),
         (PING_PONG_8, "v_mfma_f32_16x16x128_f8f6f4", 64),
         (INTERLEAVED, "v_mfma_f32_16x16x128_f8f6f4", 128),
     ],
@@ -70,7 +72,7 @@ def test_copies_need_no_wait_states(choice: Choice) -> None:
     assert count(body, "s_nop") <= (4 if choice[0] == "gemm" else 0)
 
 
-@pytest.mark.parametrize("choice", [PING_PONG, PING_PONG_8, INTERLEAVED], ids=str)
+@pytest.mark.parametrize("choice", [PING_PONG, PING_PONG_32, PING_PONG_8, INTERLEAVED], ids=str)
 def test_no_lds_access_meets_a_bank_twice(choice: Choice) -> None:
     """Executed, all waves: reads and copies of two K-tiles whole in K."""
     exe = built(choice)

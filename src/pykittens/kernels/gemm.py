@@ -17,16 +17,16 @@ TILES = {"gfx950": ((256, 256), (192, 256), (128, 128)), "gfx942": ((128, 128),)
 @kernel(waves=(2, 4))
 def gemm(
     A: gl("dtype", rank="rank"), B: gl("dtype", rank="rank"), C: gl("out", rank="rank"), *, dtype="bf16", out="bf16",
-    layout="ABt", tile="auto", rank=2, order=grid.row_major, **epilogue: Epilogue,
+    layout="ABt", tile="auto", mfma="16x16", rank=2, order=grid.row_major, **epilogue: Epilogue,
 ):  # fmt: skip
     """C[M, N] = A[M, K] B[N, K]ᵀ (layout "ABt") or A[M, K] B[K, N] ("AB"): 8 waves in ping-pong (paper, Fig. 22)."""
     A, B, C = grid.batch(A, B, C)
     height, width = grid.tile(tile, TILES[current().arch])
     place = order(cdiv(C.rows, height), cdiv(C.cols, width))
-    multiply(A, B, C, Epilogue(**epilogue).bind(C), place, (height, width), dtype, layout)
+    multiply(A, B, C, Epilogue(**epilogue).bind(C), place, (height, width), dtype, layout, mfma)
 
 
-def multiply(A, B, C, result, place, size, dtype, layout):
+def multiply(A, B, C, result, place, size, dtype, layout, mfma="16x16"):
     """One workgroup's ``size`` = (rows, columns) of C at ``place``, counted in such tiles, through the epilogue."""
     height, width = size
     rows, cols = height // 4, width // 8
@@ -34,10 +34,10 @@ def multiply(A, B, C, result, place, size, dtype, layout):
     shape = "16x16" if cols == 16 and layout == "AB" else None
     p = Product(
         A, B, C, dtype, layout, halves=(height // 2, width // 2), part=(rows, cols), place=place,
-        wave=(wave.row, wave.col), shape=shape,
+        wave=(wave.row, wave.col), shape=shape, mfma=mfma,
     )  # fmt: skip
     a, b = p.a_tile(name="a"), p.b_tile(name="b", copies=2)
-    c = rt(f32, rows, cols, copies=(2, 2), name="c", file="agpr")
+    c = rt(f32, rows, cols, shape=mfma, copies=(2, 2), name="c", file="agpr")
 
     def read_a(t, h):
         return load(a, p.view_a(t, h))

@@ -32,6 +32,7 @@ _ALL = (
         (
             dtype_option(*FLOATS_16, *FLOATS_8), OUT, LAYOUT,
             Option("tile", ("auto", "256x256", "192x256", "128x128"), "rows x columns of a workgroup", "--tile"),
+            Option("mfma", ("16x16", "32x32"), "rows x columns of the MFMA (32x32: 16-bit types, gfx950)", "--mfma"),
             *EPILOGUE,
         ),
     ),

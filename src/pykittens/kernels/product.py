@@ -13,6 +13,7 @@ from pykittens.tile import (
     barrier,
     block,
     cdiv,
+    current,
     gl,
     load,
     loop,
@@ -43,18 +44,24 @@ class Product:
     halves: rows of A and columns of B in one shared tile; a workgroup has two of each, with ``stages`` K-tiles in LDS.
     part: rows and columns that a wave reads of a half. place: (row, column) of the workgroup's tile. wave: of the wave
     in its grid. ``shape``: the shared shape of B where the usual one does not do. ``team``: the waves that
-    copy, if not all do.
+    copy, if not all do. mfma: rows x columns of the MFMA, ``16x16`` or (16-bit types on gfx950) ``32x32``.
     """
 
     def __init__(
         self, A: gl, B: gl, C: gl, dtype: str, layout: str, *, halves: tuple[int, int], part: tuple[int, int],
         place: tuple[Int, Int], wave: tuple[Int, Int], stages: int = 2, shape: str | None = None,
-        team: Team | None = None,
+        team: Team | None = None, mfma: str = "16x16",
     ) -> None:  # fmt: skip
         if layout not in LAYOUTS:
             raise InputError("option-value", f"layout is {layout!r}", fix=f"use one of {', '.join(LAYOUTS)}")
         self.A, self.B, self.transposed = A, B, layout == "ABt"
         self.team = team
+        if mfma not in ("16x16", "32x32"):
+            raise InputError("option-value", f"mfma is {mfma!r}", fix="use 16x16 or 32x32")
+        self.wide = mfma == "32x32"
+        if self.wide:
+            current().require_arch("gfx950")
+        shared = "32x32" if self.wide else None  # the shared shape whose reads by 32 rows meet no bank twice
         self.halves, self.part, self.place, self.wave = halves, part, place, wave
         self.dtype, self.depth, self.stages = dtype, K_TILE_BITS // get(dtype).bits, stages
         b_cols, b_depth = (B.rows, B.cols) if self.transposed else (B.cols, B.rows)
@@ -64,20 +71,23 @@ class Product:
         # Tiles that lie whole in K are copied 16 bytes a lane; the last part of K, and rows not 4-byte aligned, by
         # element.
         self.whole = select(binary("and", A.aligned(4), B.aligned(4)), A.cols // self.depth, 0)
-        self.As: Any = st(dtype, halves[0], self.depth, copies=(stages, 2), name="As")  # [K-tile % stages, half]
+        self.As: Any = st(
+            dtype, halves[0], self.depth, shared, copies=(stages, 2), name="As"
+        )  # [K-tile % stages, half]
         size = (halves[1], self.depth) if self.transposed else (self.depth, halves[1])
-        self.Bs: Any = st(dtype, *size, shape, copies=(stages, 2), name="Bs")
+        self.Bs: Any = st(dtype, *size, shape or shared, copies=(stages, 2), name="Bs")
 
     # -- registers -------------------------------------------------------------------------------------------
     def a_tile(self, **options: Any) -> Any:
         """Registers for a wave's part of a half of A."""
-        return rt(self.dtype, self.part[0], self.depth, **options)
+        return rt(self.dtype, self.part[0], self.depth, **({"shape": "32x16"} if self.wide else {}), **options)
 
     def b_tile(self, **options: Any) -> Any:
         """Registers for a wave's part of a half of B."""
         if self.transposed:
-            return rt(self.dtype, self.part[1], self.depth, **options)
-        return rt(self.dtype, self.depth, self.part[1], "col", **options)
+            return rt(self.dtype, self.part[1], self.depth, **({"shape": "32x16"} if self.wide else {}), **options)
+        shape = {"shape": "16x32"} if self.wide else {}
+        return rt(self.dtype, self.depth, self.part[1], "col", **shape, **options)
 
     @property
     def mma(self) -> Any:
