@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from calibration.cases import Case, Launched, all_cases
 from calibration.fit import error, fit
+from calibration.paper_tables import table_rows
 from rich.console import Console
 from rich.table import Table
 
@@ -122,6 +123,13 @@ def main() -> int:
         means.add_row(name, str(each["rows"]), f"{each['mean_abs_error_percent']:.1f} %",
                       f"{each['worst_percent']:.1f} %", "" if points is None else f"{points:.1f}")  # fmt: skip
     console.print(means)
+    own = list(table_rows())
+    variants = Table("variant", "our kernel", "published TFLOPS", "modelled", "error", "MFMA in loop",
+                     title_justify="left", title="The paper's tables 2 and 3 with our own kernels at 8192 cubed")  # fmt: skip
+    for row in own:
+        variants.add_row(row["variant"], row["kernel"], f"{row['published']:,.0f}", f"{row['modelled']:,.0f}",
+                         f"{row['error_percent']:+.1f} %", f"{100 * row['loop_mfma_utilisation']:.1f} %")  # fmt: skip
+    console.print(variants)
     print(f"fitted constants: {len(fields(FITTED))}: {FITTED}")
     for name, percent in held_out.items():
         print(f"  mean error on the times of {name}, with the constants fitted to all others: {percent:.1f} %")
@@ -130,6 +138,7 @@ def main() -> int:
     report = {
         "rows": rows,
         "summary": totals,
+        "own_kernels": own,
         "fitted": asdict(FITTED),
         "leave_one_family_out_percent": held_out,
         "not_rebuilt": missing,

@@ -98,11 +98,10 @@ def paper_tiles(rows: int, cols: int, window: int, chunk: int, xcds: int = 8) ->
 
 def gemm_rates(chip: Chip, tile: gemm.Tile, shape: tuple[int, int, int], tiles: np.ndarray) -> CacheRates:
     k = shape[2]
-    written = float(shape[0] * shape[1] * 2)
     a, b = (float(side * k * tile.nbytes) for side in (tile.m, tile.n))
     panels = [Panels(tiles[:, 0], a, a), Panels(10**6 + tiles[:, 1], b, b)]
     memory, device = chip.arch.memory, chip.device
-    return cache_rates(panels, len(tiles), device.cus_per_xcd, device.xcds, memory.l2_bytes, memory.mall_bytes, written)
+    return cache_rates(panels, len(tiles), device.cus_per_xcd, device.xcds, memory.l2_bytes, memory.mall_bytes)
 
 
 def loop_cycles(time: Timing, waves: list[Wave]) -> float:

@@ -21,6 +21,8 @@ _POINTERS = "dQ dK dV Q K V dO LSE Delta"
 _MASKS = {"": "none", "_causal": "top-left", "_causal_br": "bottom-right"}
 _TOLERANCE = (0.03, 0.02)
 _MEAN_ERROR = {"bf16": 8e-4, "bf16_rtz": 2e-3, "fp16": 3e-4}
+_WINDOW = (21, 9)
+"""Keys to the left and to the right that kernels with a sliding window see."""
 _BLOCK_D = 128
 """Columns of gfx950's blocked dQ for heads of up to 128."""
 Kernarg = dict[int, str | int | float | bytes | None]
@@ -37,7 +39,7 @@ class _Problem:
     kv_heads: int
     lengths: list[tuple[int, int]]
     dtype: np.dtype
-    mask: str
+    mask: str | tuple[int, int]
     group: bool
     q: Array
     k: Array
@@ -84,7 +86,10 @@ def _problem(name: str, heads: int, kv_heads: int, lengths: list[tuple[int, int]
         real(rng, shape, dtype)
         for shape in ((total_q, heads, d), (total_k, kv_heads, d), (total_k, kv_heads, dv), (total_q, heads, dv))
     ]
-    mask = _MASKS["_causal_br" if "_causal_br" in stem else "_causal" if "_causal" in stem else ""]
+    mask: str | tuple[int, int] = _MASKS[
+        "_causal_br" if "_causal_br" in stem else "_causal" if "_causal" in stem else ""
+    ]
+    mask = _WINDOW if "_swa_" in stem else mask
     return _Problem(
         name, d, dv, heads, kv_heads, lengths, dtype, mask, stem.endswith("_group"), *tensors, starts,
         float(np.float32(d**-0.5)),
@@ -120,6 +125,8 @@ def slots8(p: _Problem) -> Kernarg:
         *p.strides(p.heads, p.d, p.sq), *p.strides(p.kv_heads, p.d, p.sk), *p.strides(p.kv_heads, p.dv, p.sk),
         *p.strides(p.heads, p.dv, p.sq), *p.strides(p.heads, p.d, p.sk), *p.strides(p.heads, p.dv, p.sk),
     ]  # fmt: skip
+    if isinstance(p.mask, tuple):
+        numbers += [p.mask[1] + 1, p.mask[0] + 1]
     return {**pointers(_POINTERS, 8), **{0x48 + 8 * i: number for i, number in enumerate(numbers)}}
 
 
@@ -173,7 +180,7 @@ def attention_backward(name: str, heads: int, kv_heads: int, lengths: list[tuple
     else:
         kernarg, tile = slots16_square(p), 192
     tiles = -(-p.sk // tile)
-    if p.mask != "none":
+    if isinstance(p.mask, str) and p.mask != "none":
         tiles = -(-tiles // 2)
     blocks = native and "_a16" in stem
     done, lse = p.gradients()
@@ -242,10 +249,10 @@ def dq_shuffle(name: str, batch: int, heads: int, rows: int) -> Case:
 
 
 def cases() -> Iterator[Case]:
-    """Every kernel but those with a sliding window, and the grouped permutation: odd lengths where they are allowed."""
+    """Every kernel but the grouped permutation: odd lengths where they are allowed."""
     for name in wheel.members():
         stem = name.rpartition("/")[2]
-        if "/fmha_v3_bwd/" not in name or "_swa_" in stem:
+        if "/fmha_v3_bwd/" not in name:
             continue
         if "dq_shuffle" in stem:
             if "_group" not in stem:

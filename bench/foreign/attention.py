@@ -27,12 +27,18 @@ class Backward:
     delta: Array
 
 
-def mask(queries: int, keys: int, kind: str) -> Array:
-    """What each query sees. kind: ``none``; ``top-left`` or ``bottom-right``, where the diagonal of causal masks is."""
+def mask(queries: int, keys: int, kind: str | tuple[int, int]) -> Array:
+    """What each query sees.
+
+    kind: ``none``; ``top-left`` or ``bottom-right``, where the diagonal of causal masks is; or how many keys to the left
+    and to the right of the diagonal from the top left.
+    """
     if kind == "none":
         return np.ones((queries, keys), np.bool_)
-    shift = keys - queries if kind == "bottom-right" else 0
-    return np.arange(keys) <= np.arange(queries)[:, None] + shift
+    right_of = np.arange(keys) - np.arange(queries)[:, None]
+    if isinstance(kind, tuple):
+        return (right_of >= -kind[0]) & (right_of <= kind[1])
+    return right_of <= (keys - queries if kind == "bottom-right" else 0)
 
 
 def _per_query_head(kv: Array, heads: int) -> Array:
@@ -40,7 +46,7 @@ def _per_query_head(kv: Array, heads: int) -> Array:
     return np.repeat(kv.astype(np.float64), heads // kv.shape[1], 1).transpose(1, 0, 2)
 
 
-def forward(q: Array, k: Array, v: Array, scale: float, kind: str = "none") -> Forward:
+def forward(q: Array, k: Array, v: Array, scale: float, kind: str | tuple[int, int] = "none") -> Forward:
     """q [queries, heads, d], k [keys, kv heads, d], v [keys, kv heads, d_v]. Rows that see nothing: o 0, lse -inf."""
     heads = q.shape[1]
     qs, ks, vs = q.astype(np.float64).transpose(1, 0, 2), _per_query_head(k, heads), _per_query_head(v, heads)

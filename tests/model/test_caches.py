@@ -48,7 +48,7 @@ def test_panels_of_their_own_never_hit() -> None:
 def test_what_fits_is_left_there_by_the_launch_before() -> None:
     panels = [Panels(np.arange(128), 1e6, 1e6)]
     assert cache_rates(panels, 128, 32, 8, L2, LLC).hbm_bytes == 0.0
-    assert cache_rates(panels, 128, 32, 8, L2, LLC, written=200e6).hbm_bytes == 128e6
+    assert cache_rates(panels, 128, 32, 8, L2, 120 << 20).hbm_bytes == 128e6
 
 
 def test_rounds_reuse_what_fits_between_them() -> None:

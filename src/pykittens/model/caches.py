@@ -54,13 +54,12 @@ class CacheRates:
 
 
 def cache_rates(
-    panels: Sequence[Panels], workgroups: int, slots: int, xcds: int, l2_bytes: int, llc_bytes: int,
-    written: float = 0.0,
-) -> CacheRates:  # fmt: skip
+    panels: Sequence[Panels], workgroups: int, slots: int, xcds: int, l2_bytes: int, llc_bytes: int
+) -> CacheRates:
     """Hit rates of ``workgroups`` in launch order, workgroup w on XCD w % xcds, ``slots`` at a time on each XCD.
 
-    The launch is one of many like it, as benchmarks are: if all it reads, and the bytes ``written``, fit the LLC, the
-    launch before has left them there.
+    The launch is one of many like it, as benchmarks are: if all it reads fits the memory-side cache, the launch before
+    has left it there. What is written takes no room: that cache is never dirty.
     """
     on_one = -(-workgroups // xcds)
     rounds = max(1, -(-on_one // slots))
@@ -83,7 +82,7 @@ def cache_rates(
     np.maximum.at(most, _index_in(first_rounds, first_panels, rounds_, panels_), shares)
     absent = _missing(first_rounds, first_panels, sizes, llc_bytes) * most
     hbm = float((sizes[first_panels] * absent).sum())
-    if sizes.sum() + written <= llc_bytes:
+    if sizes.sum() <= llc_bytes:
         hbm = 0.0
     return CacheRates(
         1 - l2_miss / requested if requested else 1.0, 1 - hbm / l2_miss if l2_miss else 1.0, requested, l2_miss, hbm,

@@ -38,7 +38,7 @@ class Fitted:
     llc_power: float
 
 
-FITTED = Fitted(launch_us=10.0, mhz_16=1802.5, mhz_32=1275.5, slope_mhz=405.0, hbm_power=1.2, llc_power=0.53)
+FITTED = Fitted(launch_us=8.0, mhz_16=1797.5, mhz_32=1275.5, slope_mhz=274.5, hbm_power=0.93, llc_power=0.5)
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ def predict_launch(engine: Engine, launch: Launch, traces: Sequence[WorkgroupTra
     table = timing_table(traces[0].instructions, arch)
     costs = [costs_of(trace, arch) for trace in traces]
     panels = panels_of(survey, traces[0], costs[0])
-    rates = _rates(launch, spread, panels, survey.workgroups, _written_bytes(costs) * launch.workgroups)
+    rates = _rates(launch, spread, panels, survey.workgroups)
     streams = [
         [Stream(wave.ops, cost) for wave, cost in zip(trace.waves, each.waves, strict=True)]
         for trace, each in zip(traces, costs, strict=True)
@@ -70,12 +70,10 @@ def predict_launch(engine: Engine, launch: Launch, traces: Sequence[WorkgroupTra
     return _prediction(launch, traces, costs, panels, rates, time, table, fitting, spread)
 
 
-def _rates(
-    launch: Launch, spread: Dispatch, panels: Sequence[Panels], surveyed: int, written: float
-) -> CacheRates:  # fmt: skip
+def _rates(launch: Launch, spread: Dispatch, panels: Sequence[Panels], surveyed: int) -> CacheRates:
     memory, device = launch.arch.memory, launch.device
     slots = spread.slots * device.cus_per_xcd
-    found = cache_rates(panels, surveyed, slots, device.xcds, memory.l2_bytes, memory.mall_bytes, written)
+    found = cache_rates(panels, surveyed, slots, device.xcds, memory.l2_bytes, memory.mall_bytes)
     return found.scaled(launch.workgroups / surveyed)
 
 
