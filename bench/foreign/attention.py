@@ -30,8 +30,8 @@ class Backward:
 def mask(queries: int, keys: int, kind: str | tuple[int, int]) -> Array:
     """What each query sees.
 
-    kind: ``none``; ``top-left`` or ``bottom-right``, where the diagonal of causal masks is; or how many keys to the left
-    and to the right of the diagonal from the top left.
+    kind: ``none``; ``top-left`` or ``bottom-right``, where the diagonal of causal masks is; or how many keys to the
+    left and to the right of the diagonal from the top left.
     """
     if kind == "none":
         return np.ones((queries, keys), np.bool_)

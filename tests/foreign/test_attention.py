@@ -39,6 +39,7 @@ def test_masks() -> None:
     assert mask(2, 4, "none").all()
     assert mask(2, 4, "top-left").astype(int).tolist() == [[1, 0, 0, 0], [1, 1, 0, 0]]
     assert mask(2, 4, "bottom-right").astype(int).tolist() == [[1, 1, 1, 0], [1, 1, 1, 1]]
+    assert mask(3, 4, (1, 0)).astype(int).tolist() == [[1, 0, 0, 0], [1, 1, 0, 0], [0, 1, 1, 0]]
 
 
 def test_rows_that_see_nothing() -> None:
