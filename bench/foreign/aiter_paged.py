@@ -79,13 +79,20 @@ def paged_attention(name: str, lengths: list[int], queries: int = 1) -> Case:
 
 # -- mla --------------------------------------------------------------------------------------------------------------
 def latent_attention(name: str, heads: int, lengths: list[int], queries: int = 1, splits: int = 1) -> Case:
-    """One latent head of 576, of which 512 are the values, scattered over pages of one token; first stage."""
+    """One latent head of 576, of which 512 are the values, scattered over pages of one token; first stage.
+
+    a8w8 kernels take fp8 with one scale for all queries and one for all keys and values.
+    """
     stem = name.rpartition("/")[2]
+    arch = name.partition("/")[0]
+    prefill, narrow = "_pfl_" in stem, "_a8w8_" in stem
+    fp8 = np.dtype(ml_dtypes.float8_e4m3fnuz if arch == "gfx942" else ml_dtypes.float8_e4m3fn)
+    scales = [np.array([value], np.float32) for value in ((0.75, 0.5) if narrow else (1.0, 1.0))]
     rng = np.random.default_rng(heads + sum(lengths))
     total = sum(lengths)
-    kv = real(rng, (total + 5, _LATENT))
+    kv = real(rng, (total + 5, _LATENT), fp8 if narrow else BF16)
     index = rng.permutation(total + 5)[:total].astype(np.int32)
-    q = real(rng, (len(lengths) * queries, heads, _LATENT))
+    q = real(rng, (len(lengths) * queries, heads, _LATENT), fp8 if narrow else BF16)
     starts = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
     scale = float(np.float32(_LATENT**-0.5))
     rows = len(q)
@@ -93,17 +100,18 @@ def latent_attention(name: str, heads: int, lengths: list[int], queries: int = 1
     def expected() -> list[Expected]:
         parts, lse = [], []
         for i in range(len(lengths)):
-            own = kv[index[starts[i] : starts[i + 1]]]
-            done = forward(
-                q[i * queries : (i + 1) * queries], own[:, None], own[:, None, :_VALUE], scale,
-                "bottom-right" if queries > 1 else "none",
-            )  # fmt: skip
+            own = kv[index[starts[i] : starts[i + 1]]].astype(np.float64) * scales[1]
+            whole = q[i * queries : (i + 1) * queries].astype(np.float64) * scales[0]
+            kind = "bottom-right" if queries > 1 else "none"
+            done = forward(whole, own[:, None], own[:, None, :_VALUE], scale, kind)
             parts.append(done.o)
             lse.append(done.lse.T)
         o = np.concatenate(parts)
-        if not stem.startswith("mla_dec_stage1_bf16_a16w16_subQ16"):  # with one split the result is final: bf16, no LSE
+        if not stem.startswith("mla_dec_stage1_bf16_a16w16_subQ16"):
+            # With one split the result is final: bf16, and no LSE.
+            rough = 0.03 if narrow else 0.01
             return [
-                Expected("R", o, 0.01, 0.01, view=lambda got: got.view(BF16).reshape(-1)[: o.size].reshape(o.shape))
+                Expected("R", o, rough, rough, view=lambda got: got.view(BF16).reshape(-1)[: o.size].reshape(o.shape))
             ]
         return [Expected("R", o[:, None], 0.01, 0.01), Expected("LSE", np.concatenate(lse)[:, None], 1e-4)]
 
@@ -112,13 +120,16 @@ def latent_attention(name: str, heads: int, lengths: list[int], queries: int = 1
         "Q": q, "KV": kv, "kv_starts": starts, "pages": index, "last": np.ones(len(lengths), np.int32),
         "q_starts": np.arange(0, rows + 1, queries).astype(np.int32),
         "split_starts": np.arange(0, len(lengths) * splits + 1, splits).astype(np.int32),
-        "out": np.zeros((rows, heads, _VALUE), BF16),
+        "out": np.zeros((rows, heads, _VALUE), BF16), "QS": scales[0], "KVS": scales[1],
     }  # fmt: skip
+    together = 1 if prefill else queries
     kernarg: Kernarg = {
-        **pointers("R LSE Q KV kv_starts pages last"), 0x70: scale, 0x80: heads * queries, 0x90: splits,
-        0xA0: heads * _LATENT * 2 * queries, 0xB0: _LATENT * 2, 0xC0: 0, 0xD0: "q_starts", 0xE0: "split_starts",
-        0xF0: "out", 0x120: splits,
+        **pointers("R LSE Q KV kv_starts pages last"), 0x70: scale, 0x80: heads * together, 0x90: splits,
+        0xA0: heads * _LATENT * q.itemsize * together, 0xB0: _LATENT * kv.itemsize, 0xC0: 0, 0xD0: "q_starts",
+        0xE0: "split_starts", 0xF0: "out", 0x120: splits,
     }  # fmt: skip
+    if narrow:
+        kernarg |= {0x100: "QS", 0x110: "KVS"}
     tile = 16 if "subQ16" in stem else 128
     return Case(
         "AITER", name, f"{heads} heads, {queries} of {lengths}", name.partition("/")[0], partial(wheel.member, name),
@@ -127,7 +138,7 @@ def latent_attention(name: str, heads: int, lengths: list[int], queries: int = 1
 
 
 def cases() -> Iterator[Case]:
-    """Every pa kernel for pages of 16, and the mla kernels for decoding bf16 whose grid no scheduler makes."""
+    """Every pa kernel for pages of 16, and the mla kernels whose grid no scheduler makes."""
     for name in wheel.members():
         if "/pa/" in name and "gqa10" not in name:
             yield paged_attention(name, [37, 130, 5])
@@ -135,3 +146,7 @@ def cases() -> Iterator[Case]:
             yield latent_attention(name, 128 if "mqa128" in name else 16, [70, 33])
         elif "/mla/mla_a16w16" in name and not name.endswith("_ps.co"):
             yield latent_attention(name, 16, [70, 33], queries=4 if "_m16x4_" in name else 8)
+        elif "/mla/mla_pfl" in name:
+            yield latent_attention(name, 128 if "mqa128" in name else 16, [70, 33], queries=5)
+        elif "/mla/mla_a8w8_qh16_qseqlen" in name and "_ps" not in name:
+            yield latent_attention(name, 16, [70, 33], queries=int(name.partition("qseqlen")[2][0]))
