@@ -30,6 +30,26 @@ def test_hoisted_values_survive_what_inner_code_did_before_asking(file: str) -> 
     assert (machine.wave.sgpr[kept.index] == 38) if file == "s" else (machine.wave.vgpr[kept.index, 3] == 11)
 
 
+def test_values_kept_on_the_way_to_a_hoisted_value_survive_too() -> None:
+    """A part that is kept while another value is computed before the inner code: it has to avoid that code as well."""
+    machine = ExpressionMachine({M: 5, N: 7})
+    emit = machine.emit
+    parts: list[Reg] = []
+
+    def build(reg: Reg) -> None:
+        parts.append(emit.uniform_register(M * N + 3))
+        emit.ins("s_add_u32", reg, parts[0], 1)
+
+    with emit.inner():
+        with emit.temporary("s") as scratch, emit.temporary("s") as other:
+            emit.ins("s_mov_b32", scratch, 99)
+            emit.ins("s_mov_b32", other, 98)
+        whole = emit.keep("whole", 0, "s", 1, build)
+    assert not {parts[0], whole} & {scratch, other}
+    machine.run()
+    assert [machine.wave.sgpr[reg.index] for reg in (parts[0], whole)] == [38, 39]
+
+
 def test_what_may_be_skipped_keeps_nothing_for_later() -> None:
     machine = ExpressionMachine({M: 5, N: 7})
     emit = machine.emit
