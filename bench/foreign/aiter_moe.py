@@ -57,7 +57,11 @@ def moe(name: str, block: int, width: int) -> Case:
     arch, stem = name.partition("/")[0], name.rpartition("/")[2]
     out_dtype = BF16 if "_bf16_" in stem else np.dtype(np.float16)
     first_only = "_stage1_" in stem
+    # These take a token once for each expert that it goes to, since each expert smooths it in its own way.
+    several = any(word in stem for word in ("_multix_", "_smf_", "Int8_g1u0"))
     kind = next((k for k in ("Fp8", "Int8") if f"pertoken{k}" in stem), "")
+    if kind == "Int8" and "_tkw1_" in stem:
+        kind, out_dtype = "Fp8", BF16  # whatever the names say: the code is that of these types
     gated, activation = "_g1u1" in stem, "gelu" if "gelu" in stem else "silu"
     rng = np.random.default_rng(width)
     hidden = width
@@ -65,12 +69,14 @@ def moe(name: str, block: int, width: int) -> Case:
     weights = rng.uniform(0.2, 0.8, chosen.shape)
     ids, own, experts, count = _sorted(chosen, weights, block)
     rows1 = hidden * (2 if gated else 1)
-    shapes = ((_TOKENS, _DIM), (_EXPERTS, rows1, _DIM), (_EXPERTS, _DIM, hidden))
+    weighted_first = "_doweight_" in stem or "_tkw1_" in stem
+    copies = _CHOSEN if several else 1
+    shapes = ((copies * _TOKENS, _DIM), (_EXPERTS, rows1, _DIM), (_EXPERTS, _DIM, hidden))
     if kind:
         x, w1, w2 = (_narrow(rng, shape, kind, arch) for shape in shapes)
         scales = [
             rng.uniform(0.5, 1.5, shape).astype(np.float32) * np.float32(f)
-            for shape, f in (((_TOKENS,), 0.01), ((_EXPERTS, rows1), 4e-4), ((_EXPERTS, _DIM), 4e-4))
+            for shape, f in (((copies * _TOKENS,), 0.01), ((_EXPERTS, rows1), 4e-4), ((_EXPERTS, _DIM), 4e-4))
         ]
     else:
         x, w1, w2 = (
@@ -86,13 +92,13 @@ def moe(name: str, block: int, width: int) -> Case:
         for token in range(_TOKENS):
             for slot in range(_CHOSEN):
                 expert = chosen[token, slot]
-                h = whole[1][expert] @ whole[0][token]
-                h = h * weights[token, slot] if "_doweight_" in stem else h
+                h = whole[1][expert] @ whole[0][token + (slot * _TOKENS if several else 0)]
+                h = h * weights[token, slot] if weighted_first else h
                 h = _act(h[:hidden], activation) * (h[hidden:] if gated else 1)
                 if first_only:
                     total[token, slot] = h
                     continue
-                total[token] += weights[token, slot] * (whole[2][expert] @ h)
+                total[token] += (1 if weighted_first else weights[token, slot]) * (whole[2][expert] @ h)
         largest = float(np.abs(total).max())
         return [Expected("out", total, (0.05 if kind else 0.02) * largest, 0.02, 0.01 * largest)]
 
@@ -128,20 +134,20 @@ def moe(name: str, block: int, width: int) -> Case:
 
 
 def cases() -> Iterator[Case]:
-    """One size of every kind of kernel that takes each token once and is not persistent; int8 with gates only."""
+    """One size of every kind of kernel that is not persistent, but fp4 and scales for blocks."""
     seen: set[str] = set()
     there = frozenset(wheel.members())
     for table in wheel.members(".csv"):
         folder, _, file = table.rpartition("/")
         staged = "fmoe_2stages" in folder
-        if "fmoe" not in folder or any(word in file for word in ("MXfp4", "blockscale", "tkw1", "pertokenInt8_g1u0")):
+        if "fmoe" not in folder or "MXfp4" in file or "blockscale" in file:
             continue
         for row in csv.DictReader(io.StringIO(wheel.member(table).decode())):
             name = f"{folder}/{row['co_name' if staged else 'knl_file']}"
             height, width = (int(row[key]) for key in (("tile_m", "tile_n") if staged else ("subGU_m", "subGU_n")))
             kind = f"{table} {min(height, 48)}" if staged else name.rpartition("_")[0]
-            # Those 128 wide never store what they multiply second.
-            chosen = staged or (row["ps"] == "0" and row["smf"] == "0" and width > 128)
+            # Those 128 wide never store what they multiply second; smf and atm_opt ones keep their results elsewhere.
+            chosen = staged or (row["ps"] == "0" and row["smf"] != "1" and row["atm"] != "1" and width > 128)
             if chosen and kind not in seen and name in there:
                 seen.add(kind)
                 yield moe(name, height, width)
