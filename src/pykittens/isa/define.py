@@ -193,7 +193,8 @@ class Definition:
     source to the destination, M0 added to that register's number. ``unsupported_in_sim``: decodes, but means
     nothing without the rest of a GPU.
 
-    Vector: ``quarter_rate`` takes four times as long (LLVM's scheduling model); ``no_exec`` writes all lanes; ``lane_permute``: lanes exchange data without memory, though by LDS hardware;
+    Vector: ``quarter_rate`` takes four times as long (LLVM's scheduling model); ``no_exec`` writes all lanes;
+    ``lane_permute``: lanes exchange data without memory, though by LDS hardware;
     ``approximate`` where silicon's last bits are unknown; ``no_sdwa``, ``no_dpp``, ``no_e64``: encodings
     that do not exist; ``no_clamp``; ``cmpx`` also writes EXEC; ``sdst`` writes an SGPR from a vector instruction.
 

@@ -80,14 +80,13 @@ class Product:
     # -- registers -------------------------------------------------------------------------------------------
     def a_tile(self, **options: Any) -> Any:
         """Registers for a wave's part of a half of A."""
-        return rt(self.dtype, self.part[0], self.depth, **({"shape": "32x16"} if self.wide else {}), **options)
+        return rt(self.dtype, self.part[0], self.depth, shape="32x16" if self.wide else None, **options)
 
     def b_tile(self, **options: Any) -> Any:
         """Registers for a wave's part of a half of B."""
         if self.transposed:
-            return rt(self.dtype, self.part[1], self.depth, **({"shape": "32x16"} if self.wide else {}), **options)
-        shape = {"shape": "16x32"} if self.wide else {}
-        return rt(self.dtype, self.depth, self.part[1], "col", **shape, **options)
+            return rt(self.dtype, self.part[1], self.depth, shape="32x16" if self.wide else None, **options)
+        return rt(self.dtype, self.depth, self.part[1], "col", shape="16x32" if self.wide else None, **options)
 
     @property
     def mma(self) -> Any:
