@@ -66,9 +66,10 @@ class Case:
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a case. error: the largest of all buffers. problem: why it did not pass, or empty."""
+    """What came of a case. kernel: its name. error: the largest of all. problem: why it did not pass, or empty."""
 
     case: Case
+    kernel: str
     error: float
     instructions: int
     seconds: float
@@ -82,7 +83,7 @@ class Result:
         """The figures of the table."""
         case = self.case
         return {
-            "group": case.group, "file": case.name, "kernel": case.kernel or "", "arch": case.arch, "shape": case.shape,
+            "group": case.group, "file": case.name, "kernel": self.kernel, "arch": case.arch, "shape": case.shape,
             "error": self.error, "instructions": self.instructions, "seconds": self.seconds, "passed": self.passed,
             "problem": self.problem,
         }  # fmt: skip
@@ -129,13 +130,13 @@ def run(case: Case, **options: Any) -> Result:
         prepared = prepare(case)
         done = prepared.kernel.launch(**prepared.arguments, **options)
     except Error as problem:
-        return Result(case, np.nan, 0, time.perf_counter() - start, str(problem))
+        return Result(case, case.kernel or "", np.nan, 0, time.perf_counter() - start, str(problem))
     seconds = time.perf_counter() - start
     error, problems = _compare(case.expected(), prepared.buffers)
     for name, (_, data) in prepared.guarded.items():
         if (data[:_GUARD_BYTES] != STRAY).any() or (data[-_GUARD_BYTES:] != STRAY).any():
             problems.append(f"bytes beside {name} were overwritten")
-    return Result(case, error, done.instructions, seconds, "; ".join(problems))
+    return Result(case, prepared.kernel.name, error, done.instructions, seconds, "; ".join(problems))
 
 
 def _kernarg(case: Case, size: int, addresses: dict[str, int]) -> bytes:

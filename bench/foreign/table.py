@@ -79,7 +79,7 @@ def _table(rows: Iterable[_Row]) -> str:
         name = row["file"].removeprefix(f"{row['arch']}/")
         error = f"{row['error']:.2g}" if row["passed"] else f"**{row['problem'] or 'failed'}**"
         figures = f"{error} | {row['instructions']:,} | {row['seconds']:.2f}"
-        lines.append(f"| {name} | {row['kernel']} | {row['arch']} | {row['shape']} | {figures} |")
+        lines.append(f"| {name} | `{row['kernel']}` | {row['arch']} | {row['shape']} | {figures} |")
     return "\n".join(lines)
 
 
