@@ -52,6 +52,18 @@ def _narrow(rng: np.random.Generator, shape: tuple[int, ...], kind: str, arch: s
     return rng.normal(0, 40, shape).clip(-200, 200).astype(np.float32).astype(fp8)
 
 
+def _in_blocks(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """How many scales there are where 128 columns, and of weights 128 rows, share one."""
+    return (*shape[:-2], shape[-2] // 128 if len(shape) == 3 else shape[-2], shape[-1] // 128)
+
+
+def _spread(scales: Array, shape: tuple[int, ...]) -> Array:
+    """Scales as many as the elements that they belong to."""
+    for axis, size in enumerate(shape):
+        scales = np.repeat(scales, size // scales.shape[axis], axis)
+    return scales
+
+
 def moe(name: str, block: int, width: int) -> Case:
     """One launch: ``block`` tokens by ``width`` columns of the hidden layer in each workgroup."""
     arch, stem = name.partition("/")[0], name.rpartition("/")[2]
@@ -59,7 +71,8 @@ def moe(name: str, block: int, width: int) -> Case:
     first_only = "_stage1_" in stem
     # These take a token once for each expert that it goes to, since each expert smooths it in its own way.
     several = any(word in stem for word in ("_multix_", "_smf_", "Int8_g1u0"))
-    kind = next((k for k in ("Fp8", "Int8") if f"pertoken{k}" in stem), "")
+    blocks = "_blockscaleFp8_" in stem
+    kind = "Fp8" if blocks else next((k for k in ("Fp8", "Int8") if f"pertoken{k}" in stem), "")
     if kind == "Int8" and "_tkw1_" in stem:
         kind = "Fp8"  # whatever they are called, they multiply fp8
     gated, activation = "_g1u1" in stem, "gelu" if "gelu" in stem else "silu"
@@ -75,19 +88,20 @@ def moe(name: str, block: int, width: int) -> Case:
     if kind:
         x, w1, w2 = (_narrow(rng, shape, kind, arch) for shape in shapes)
         scales = [
-            rng.uniform(0.5, 1.5, shape).astype(np.float32) * np.float32(f)
-            for shape, f in (((copies * _TOKENS,), 0.01), ((_EXPERTS, rows1), 4e-4), ((_EXPERTS, _DIM), 4e-4))
+            rng.uniform(0.5, 1.5, (*shape[:-1], 1) if not blocks else _in_blocks(shape)).astype(np.float32)
+            * np.float32(f)
+            for shape, f in zip(shapes, (0.01, 4e-4, 4e-4), strict=True)
         ]
     else:
         x, w1, w2 = (
             (rng.normal(0, f, shape)).astype(np.float32).astype(BF16)  # whatever the result is
             for shape, f in zip(shapes, (1, 0.04, 0.04), strict=True)
         )
-        scales = [np.ones(s, np.float32) for s in ((_TOKENS,), (_EXPERTS, rows1), (_EXPERTS, _DIM))]
+        scales = [np.ones((*shape[:-1], 1), np.float32) for shape in shapes]
     itemsize = x.itemsize
 
     def expected() -> list[Expected]:
-        whole = [t.astype(np.float64) * s[..., None] for t, s in zip((x, w1, w2), scales, strict=True)]
+        whole = [t.astype(np.float64) * _spread(s, t.shape) for t, s in zip((x, w1, w2), scales, strict=True)]
         total = np.zeros(buffers["out"].shape)
         for token in range(_TOKENS):
             for slot in range(_CHOSEN):
@@ -108,15 +122,16 @@ def moe(name: str, block: int, width: int) -> Case:
 
     buffers = {
         "out": np.zeros((_TOKENS, _DIM), out_dtype), "X": x, "W1": weights_of(w1), "W2": weights_of(w2), "count": count,
-        "XS": scales[0], "W1S": scales[1], "W2S": scales[2], "ids": ids, "weights": own, "experts": experts,
+        "XS": np.ascontiguousarray(scales[0].T), "W1S": scales[1], "W2S": scales[2],
+        "ids": ids, "weights": own, "experts": experts,
         "smooth": np.ones((_EXPERTS, hidden), np.float32),
     }  # fmt: skip
     stride1, stride2 = _DIM * itemsize, hidden * itemsize
     kernarg: Kernarg = {
         **pointers("out X W1 count W2 XS W1S W2S smooth ids weights experts"),
         0xC0: _DIM, 0xD0: hidden, 0xE0: _TOKENS, 0xF0: _EXPERTS, 0x100: _DIM * itemsize, 0x110: stride1,
-        0x120: stride2, 0x130: 2 * _DIM, 0x140: stride1 * rows1, 0x150: stride2 * _DIM, 0x160: 4 * rows1,
-        0x170: 4 * _DIM, 0x180: 4 * hidden, 0x190: _CHOSEN, 0x1A0: 0, 0x1B0: -(-hidden // width),
+        0x120: stride2, 0x130: 2 * _DIM, 0x140: stride1 * rows1, 0x150: stride2 * _DIM, 0x160: scales[1][0].nbytes,
+        0x170: scales[2][0].nbytes, 0x180: 4 * hidden, 0x190: _CHOSEN, 0x1A0: 0, 0x1B0: -(-hidden // width),
     }  # fmt: skip
     if first_only:
         buffers["out"] = np.zeros((_TOKENS, _CHOSEN, hidden), out_dtype)
@@ -134,13 +149,13 @@ def moe(name: str, block: int, width: int) -> Case:
 
 
 def cases() -> Iterator[Case]:
-    """One size of every kind of kernel that is not persistent, but fp4 and scales for blocks."""
+    """One size of every kind of kernel that is not persistent, but fp4, and first products with scales for blocks."""
     seen: set[str] = set()
     there = frozenset(wheel.members())
     for table in wheel.members(".csv"):
         folder, _, file = table.rpartition("/")
         staged = "fmoe_2stages" in folder
-        if "fmoe" not in folder or "MXfp4" in file or "blockscale" in file:
+        if "fmoe" not in folder or "MXfp4" in file or (staged and "blockscale" in file):
             continue
         for row in csv.DictReader(io.StringIO(wheel.member(table).decode())):
             name = f"{folder}/{row['co_name' if staged else 'knl_file']}"
