@@ -86,3 +86,18 @@ def test_transposing_reads_need_all_lanes() -> None:
     definition = DEFINITIONS["ds_read_b64_tr_b16"]
     event, _ = OneWave("gfx950").run(Instruction(definition, (Reg("v", 60, 2), Reg("v", 4))), before)
     assert event == FAULT
+
+
+def test_negative_scalar_offsets_are_out_of_range() -> None:
+    """Loops that walk back prefetch what lies before the first tile; other scalar offsets are not part of the check."""
+    before = state(BUFFER, 64)
+    before.vgpr[4] = np.arange(LANES) * 4
+    instruction = load("buffer_load_dword", offen=True)
+    for offset, expected in ((-256, np.zeros(LANES)), (64, np.where(np.arange(LANES) < 16, 16 + np.arange(LANES), 0))):
+        before.buffer[:] = np.arange(BUFFER_BYTES // 4, dtype=np.uint32).view(np.uint8)
+        before.sgpr[20] = offset & 0xFFFFFFFF
+        moved = Instruction(
+            instruction.definition, (*instruction.operands[:3], Reg("s", 20)), {"offen": True, "offset": 0}
+        )
+        event, after = OneWave("gfx950").run(moved, before)
+        assert event == 0 and (after.vgpr[60] == expected).all()
