@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pykittens.check.banks import BankTable
 from pykittens.check.bounds import unwritten
 from pykittens.check.dynamic import findings_of
 from pykittens.check.findings import Finding, Place, Report
@@ -51,13 +52,23 @@ def check_launch(kernel: Kernel, *, outputs: Mapping[str, np.ndarray[Any, Any]] 
 
 
 def check_call(exe: Executable, *tensors: Any, **launch: Any) -> Report:
-    """Run a kernel of ours on tensors in checked mode; its written tensors have to be written whole."""
+    """Run a kernel of ours on tensors in checked mode; its written tensors have to be written whole.
+
+    The report's ``lds`` has the bank conflicts of the first workgroup's LDS accesses by tile: ``.lds["Bs read"]``.
+    """
     arguments = exe.launch_arguments(*tensors)
     if arguments is None:
         return Report.of(exe.arch, exe.name, [exe.name], [])
     names = [argument.name for argument in exe.built.arguments]
     outputs = {name: tensor for name, tensor in zip(names, tensors, strict=True) if name in exe.written}
-    return check_launch(exe.sim_kernel, outputs=outputs, **arguments, **launch)
+    table = BankTable(exe.arch, exe.lds_names())
+    # The traced workgroup stores for real, so it works on copies.
+    copies = exe.launch_arguments(
+        *(t.copy() if name in exe.written else t for name, t in zip(names, tensors, strict=True))
+    )
+    for trace in exe.sim_kernel.trace(**copies) if copies else ():
+        table.add_trace(trace)
+    return replace(check_launch(exe.sim_kernel, outputs=outputs, **arguments, **launch), lds=table)
 
 
 def check_described(description: LaunchDescription, code: bytes, kernel: str | None = None) -> Report:
@@ -69,7 +80,8 @@ def check_described(description: LaunchDescription, code: bytes, kernel: str | N
 def merged(report: Report, seen: Report) -> Report:
     """A report of the static check with what a run saw beyond it."""
     told = {(f.code, f.pc, f.producer.pc if f.producer else None) for f in report.findings}
-    return report.merged(f for f in seen.findings if (f.code, f.pc, f.producer.pc if f.producer else None) not in told)
+    new = (f for f in seen.findings if (f.code, f.pc, f.producer.pc if f.producer else None) not in told)
+    return report.merged(new, seen.lds)
 
 
 def races(kernel: Kernel, **launch: Any) -> tuple[Finding, ...]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pykittens import sim
+from pykittens import isa, sim
 from pykittens.asm import code_object
 from pykittens.errors import InputError
 from pykittens.tile import Build, Kernel, build
@@ -52,6 +52,22 @@ class Executable:
     def sim_kernel(self) -> sim.Kernel:
         """The kernel, loaded on a virtual GPU of its chip."""
         return sim.Device(self.arch).load(self.code_object).kernel(self.name)
+
+    def lds_names(self) -> dict[int, str]:
+        """Address of each instruction that touches a shared tile to ``"Bs read"`` or ``"Bs write"``."""
+        read = code_object.read(self.code_object)
+        kernel = read.kernel(self.name)
+        code = isa.decode(bytes(read.code(kernel)), self.arch, kernel.entry)
+        return {i.pc: name for i, name in zip(code, self.built.lds_names, strict=False) if name is not None}
+
+    def checked(self, *tensors: Any) -> Any:
+        """The report of the static checks and of a checked run on these tensors, LDS bank conflicts by name included.
+
+        ``pk.check(exe, *tensors)`` is the same.
+        """
+        from pykittens import check, checking
+
+        return checking.merged(check.static.check(self), checking.check_call(self, *tensors))
 
     def __call__(self, *tensors: Any, device: str = "sim", **launch_options: Any) -> Any:
         """Launch on tensors and numbers in the order of the kernel's signature; returns the run (instructions,

@@ -16,7 +16,7 @@ from typing import Any
 from pykittens import arch as chips
 from pykittens.asm.finish import finish
 from pykittens.asm.kernel_text import render_kernel
-from pykittens.asm.program import user_line_of
+from pykittens.asm.program import Line, user_line_of
 from pykittens.asm.toolchain import assemble
 from pykittens.errors import BuildError, Error, InputError
 from pykittens.isa.registers import Reg, s, v
@@ -82,6 +82,8 @@ class Build:
     trace: Trace
     options: dict[str, Any]
     lds_bytes: int
+    lds_names: tuple[str | None, ...]
+    """For each instruction the shared tile that it touches, as ``"Bs read"`` or ``"Bs write"``; None for most."""
 
 
 def kernel(
@@ -120,7 +122,7 @@ def build(kernel: Kernel, arch: str = "gfx950", **options: Any) -> Build:
         raise InputError("missing-option", f"{kernel.name} needs its option {missing[0]!r}", fix="give it to compile")
     try:
         trace, registers, lds_bytes = _placed(kernel, arch, chosen)
-        text = _assembly(kernel, trace, registers, lds_bytes)
+        text, lds_names = _assembly(kernel, trace, registers, lds_bytes)
     except BuildError as error:
         # What no line inside is to blame for is about the kernel as a whole.
         code = kernel.function.__code__
@@ -129,6 +131,7 @@ def build(kernel: Kernel, arch: str = "gfx950", **options: Any) -> Build:
     return Build(
         name=kernel.name, arch=arch, assembly=text, code_object=assemble(text, arch), registers=registers,
         arguments=trace.arguments, trace=trace, options=chosen, lds_bytes=lds_bytes,
+        lds_names=lds_names,
     )  # fmt: skip
 
 
@@ -200,7 +203,10 @@ def _place_shared(trace: Trace, limit: int) -> int:
     return offset
 
 
-def _assembly(kernel: Kernel, trace: Trace, registers: RegisterMap, lds_bytes: int) -> str:
+def _assembly(
+    kernel: Kernel, trace: Trace, registers: RegisterMap, lds_bytes: int
+) -> tuple[str, tuple[str | None, ...]]:
+    """The assembly text, and `Build.lds_names`."""
     per_simd = -(-trace.wave_count // 4)
     budget = 512 // per_simd
     scalars = RegisterPool("s", list(range(FIRST_FREE_SGPR, LAST_SGPR + 1)), "SGPRs")
@@ -229,11 +235,20 @@ def _assembly(kernel: Kernel, trace: Trace, registers: RegisterMap, lds_bytes: i
     lines, files = program.assembly()
     name = kernel.name
     layout, kernarg_size = kernarg_layout(trace.arguments)
-    return render_kernel(
+    text = render_kernel(
         name, trace.arch, lines, args=layout, kernarg_size=kernarg_size, vgprs=vgprs, agprs=registers.agprs,
         sgprs=max(scalars.high, FIRST_FREE_SGPR), lds_bytes=lds_bytes, max_workgroup_size=64 * trace.wave_count,
         files=files, header="\n".join([kernel.description, "Register map:", *registers.text()]),
     )  # fmt: skip
+    return text, tuple(map(_lds_name, program.lines()))
+
+
+def _lds_name(line: Line) -> str | None:
+    """The shared tile that an instruction reads or writes, all copies of it under one name."""
+    for tiles, verb in ((line.lds_reads, "read"), (line.lds_writes, "write")):
+        if tiles:
+            return f"{tiles[0].partition('[')[0]} {verb}"
+    return None
 
 
 def _wave_and_lane(emit: Lowering, waves: int) -> None:
