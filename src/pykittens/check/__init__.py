@@ -19,8 +19,8 @@ class _Check(ModuleType):
     def __call__(self, source: Any, *tensors: Any, kernel: str | None = None, arch: str | None = None) -> Report:
         """Check a code object over every path of its kernels, without running it; see `static.check`.
 
-        With ``tensors``, an `Executable` also runs on them in checked mode, and the report has the bank conflicts of its
-        LDS accesses: ``pk.check(exe, A, B, C).lds["Bs read"].degree``.
+        With ``tensors``, an `Executable` also runs on them in checked mode, and the report has the bank conflicts of
+        its LDS accesses: ``pk.check(exe, A, B, C).lds["Bs read"].degree``.
         """
         from .static import check
 
