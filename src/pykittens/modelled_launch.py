@@ -24,7 +24,7 @@ from pykittens.sim.device import Kernel
 from pykittens.sim.native_build import symbol
 from pykittens.tile.arguments import TensorArgument
 
-__all__ = ["Prediction", "predict"]
+__all__ = ["Prediction", "modelled_order", "predict"]
 
 _TRACED = 5
 """Workgroups that are traced whole, spread over the grid, where they do not all do the same."""
@@ -108,3 +108,20 @@ def _arrays(exe: Executable, tensors: Sequence[Any]) -> list[Any]:
         else:
             found.append(tensor)
     return found
+
+
+def modelled_order(prediction: Prediction) -> sim.Order:
+    """The order in which the first workgroup's waves issued in a prediction, for launches on the virtual GPU.
+
+    ``exe(A, B, C, order=modelled_order(pk.predict(exe, A, B, C)))``. Instructions that the prediction did not time one by
+    one (a long loop's later rounds) go in the usual turns.
+    """
+    issued = np.concatenate([wave.issued for wave in prediction.waves])
+    waves = np.repeat(np.arange(len(prediction.waves)), [len(wave.issued) for wave in prediction.waves])
+    # Stable: a wave's own instructions stay in order, and waves that issue at one time go by their number.
+    following = waves[np.argsort(issued, kind="stable")]
+    starts = np.flatnonzero(np.diff(following, prepend=-1))
+    counts = np.diff(starts, append=len(following))
+    return sim.Order(
+        turns=tuple((int(following[start]), int(count)) for start, count in zip(starts, counts, strict=True))
+    )

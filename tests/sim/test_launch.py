@@ -131,6 +131,23 @@ def test_every_order_gives_the_same_result_without_races(order: Order) -> None:
     assert (b == a + 1).all()
 
 
+def test_listed_turns_decide_who_is_last() -> None:
+    """Every wave stores its number to one place, which is a race: the wave whose turn comes last wins."""
+    body = """
+      s_load_dwordx2 s[4:5], s[0:1], 0x0
+      v_lshrrev_b32 v2, 6, v0
+      v_mov_b32 v1, 0
+      s_waitcnt lgkmcnt(0)
+      global_store_dword v1, v2, s[4:5]
+      s_endpgm
+    """
+    for last in range(4):
+        turns = (*((wave, 2) for wave in range(4)), *((wave, 100) for wave in range(4) if wave != last), (last, 100))
+        out = np.full(1, 99, np.uint32)
+        kernel(body).launch(1, 256, [out], order=Order(turns=turns))
+        assert out[0] == last
+
+
 def test_late_landing_shows_a_missing_wait() -> None:
     body = COPY.replace("s_waitcnt vmcnt(0)\n  v_add", "v_add")
     a, b = np.arange(64, dtype=np.uint32), np.zeros(64, np.uint32)

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -42,12 +43,15 @@ class Order:
     turn: instructions of one wave before the next has its turn; few by default, since kernels exist that order waves by
     timing alone and go wrong with more than 4. landing: ``issue``: results of loads are there at once;
     ``late``: they become visible only where a wait forces them. seed: if given, waves and lengths of turns (up to
-    ``turn``) are picked at random, the same in every run.
+    ``turn``) are picked at random, the same in every run. turns: pairs of wave and instructions, with which every
+    workgroup begins, such as the cycle model's order (`pykittens.modelled_launch.modelled_order`); a wave that waits
+    at a barrier or has ended loses its turn, and after the list the order is as without it.
     """
 
     turn: int = 4
     landing: Literal["issue", "late"] = "issue"
     seed: int | None = None
+    turns: tuple[tuple[int, int], ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.turn, int) or not 1 <= self.turn < 1 << 31:
@@ -56,6 +60,11 @@ class Order:
             raise InputError("order", f"landing is {self.landing!r}, expected 'issue' or 'late'")
         if self.seed is not None and (not isinstance(self.seed, int) or not 0 <= self.seed < 1 << 64):
             raise InputError("order", f"seed is {self.seed!r}, expected a number of 64 bits")
+        for wave, count in self.turns:
+            if not 0 <= wave < 16 or not 1 <= count < 1 << 31:
+                raise InputError(
+                    "order", f"a turn of wave {wave} has {count} instructions, expected at least 1 of waves 0 to 15"
+                )
 
 
 @dataclass(frozen=True)
@@ -100,6 +109,11 @@ class Plan:
     line: Callable[[int], str | None]
     where: str
 
+    @cached_property
+    def turns(self) -> np.ndarray:
+        """The order's turns as the native core reads them: pairs of wave and instructions."""
+        return np.array(self.order.turns, np.uint32).reshape(-1, 2)
+
 
 def cores() -> int:
     """Cores that this process may use."""
@@ -130,6 +144,10 @@ def native_launch(plan: Plan) -> native_types.Launch:
     launch.regions, launch.region_count = plan.regions.address, plan.regions.count
     launch.groups, launch.limit = dispatch.groups, _NOWHERE
     launch.max_count = plan.max_instructions
+    waves = {wave for wave, _ in order.turns}
+    if waves and max(waves) >= dispatch.waves:
+        raise InputError("order", f"turns name wave {max(waves)}, the workgroup has {dispatch.waves} waves")
+    launch.turns, launch.turn_count = plan.turns.ctypes.data, len(order.turns)
     launch.random, launch.seed = order.seed is not None, order.seed or 0
     launch.code_base, launch.code_bytes = program.base, len(program.code)
     launch.index_of, launch.scratch_base = program.index_of.ctypes.data, SCRATCH

@@ -85,9 +85,10 @@ class Launch(ctypes.Structure):
     _fields_ = (
         ("regions", c_uint64), ("region_count", c_uint64), ("groups", c_uint64), ("next", c_uint64),
         ("limit", c_uint64), ("max_count", c_uint64), ("seed", c_uint64), ("code_base", c_uint64),
-        ("code_bytes", c_uint64), ("index_of", c_uint64), ("scratch_base", c_uint64), ("stop", c_uint32),
-        ("grid", c_uint32 * 3), ("block", c_uint32 * 3), ("waves", c_uint32), ("turn", c_uint32),
-        ("random", c_uint32), ("slice", c_uint32), ("late", c_uint32), ("lds_bytes", c_uint32),
+        ("code_bytes", c_uint64), ("index_of", c_uint64), ("turns", c_uint64), ("scratch_base", c_uint64),
+        ("stop", c_uint32), ("grid", c_uint32 * 3), ("block", c_uint32 * 3), ("waves", c_uint32), ("turn", c_uint32),
+        ("random", c_uint32), ("slice", c_uint32), ("late", c_uint32), ("turn_count", c_uint32),
+        ("lds_bytes", c_uint32),
         ("private_bytes", c_uint32), ("entry", c_uint32), ("rows", c_uint32), ("fill", c_uint32), ("mode", c_uint32),
         ("variant", c_uint32), ("id_dimensions", c_uint32), ("group_id_sgpr", c_uint32 * 4),
         ("sgpr", c_uint32 * 128),
@@ -103,7 +104,7 @@ class Group(ctypes.Structure):
         ("random", c_uint64), ("counter", c_uint64 * len(Counter)), ("fault", FaultRecord),
         ("request_value", c_uint64), ("request", c_uint32), ("running", c_uint32), ("coordinate", c_uint32 * 3),
         ("cursor", c_uint32), ("left", c_uint32), ("waiting", c_uint32), ("ended", c_uint32), ("rounds", c_uint32),
-        ("asking", c_uint32), ("pending", c_uint64), ("checker", c_uint64),
+        ("asking", c_uint32), ("position", c_uint32), ("pending", c_uint64), ("checker", c_uint64),
     )  # fmt: skip
 
 

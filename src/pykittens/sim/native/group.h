@@ -52,10 +52,11 @@ typedef struct Launch {
   uint64_t seed;           /* of the random order */
   uint64_t code_base, code_bytes;
   const uint32_t *index_of; /* per dword of the code: index of the operation there, or NONE */
+  const uint32_t *turns;    /* pairs of wave and instructions, in which the waves go first */
   uint64_t scratch_base;    /* device address that the first wave's scratch seems to have */
   uint32_t stop;            /* non-zero: stop as soon as possible (atomic) */
   uint32_t grid[3], block[3];
-  uint32_t waves, turn, random, slice, late; /* slice: rounds after which Python is asked */
+  uint32_t waves, turn, random, slice, late, turn_count; /* slice: rounds after which Python is asked */
   uint32_t lds_bytes, private_bytes, entry, rows; /* rows: VGPRs to fill at start */
   uint32_t fill, mode, variant, id_dimensions;
   uint32_t group_id_sgpr[4]; /* where x, y, z and the info word go; NONE: nowhere */
@@ -85,6 +86,7 @@ struct Group {
   uint32_t waiting, ended;   /* waves at the barrier, waves that are done */
   uint32_t rounds;           /* until the slice is over */
   uint32_t asking;           /* the wave whose request it is */
+  uint32_t position;         /* in the launch's list of turns */
   Pending *pending;          /* one queue per wave, or null */
   Checker *checker;          /* what checked operations know of the workgroup, or null */
 };

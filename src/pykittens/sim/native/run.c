@@ -83,6 +83,7 @@ static void start_group(Group *g, uint64_t id) {
   memset(g->lds, (int)(l->fill & 0xFF), l->lds_bytes);
   memset(g->scratch, (int)(l->fill & 0xFF), (uint64_t)l->waves * l->private_bytes * LANES);
   for (uint32_t i = 0; i < l->waves; i++) start_wave(g, i);
+  g->position = 0;
   g->cursor = 0, g->left = 0, g->waiting = 0, g->ended = 0, g->running = 1;
 }
 
@@ -152,12 +153,34 @@ static Wave *random_wave(Group *g) {
   return &g->wave[chosen];
 }
 
+/* Gives the waves the turns that the launch lists; NEXT when the list is over. A wave that cannot go on loses its turn. */
+static int32_t listed_turns(Group *g) {
+  Launch *l = g->launch;
+  while (g->left || g->position < l->turn_count) {
+    if (!g->left) {
+      const uint32_t *entry = &l->turns[2 * g->position++];
+      if (g->wave[entry[0]].status != NEXT) continue;
+      g->cursor = entry[0], g->left = entry[1];
+    }
+    int32_t event = one_turn(g, &g->wave[g->cursor]);
+    if (event != NEXT) return event;
+    if (__atomic_load_n(&l->stop, __ATOMIC_RELAXED) || __atomic_load_n(&l->limit, __ATOMIC_RELAXED) < g->id) return YIELD;
+    if (--g->rounds == 0) return YIELD;
+  }
+  g->position = l->turn_count + 1;
+  g->cursor = 0;
+  return NEXT;
+}
+
 /* Runs the workgroup: NEXT when it is done, else HOST, FAULT or YIELD (a slice is over, or somebody said stop). */
 static int32_t run_group(Group *g) {
   Launch *l = g->launch;
   uint32_t waves = l->waves;
   while (g->ended < waves) {
-    if (l->random) {
+    if (l->turn_count && g->position <= l->turn_count) {
+      int32_t event = listed_turns(g);
+      if (event != NEXT) return event;
+    } else if (l->random) {
       Wave *w = g->left ? &g->wave[g->cursor] : random_wave(g);
       int32_t event = one_turn(g, w);
       if (event != NEXT) return event;
