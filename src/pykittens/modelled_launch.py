@@ -113,8 +113,8 @@ def _arrays(exe: Executable, tensors: Sequence[Any]) -> list[Any]:
 def modelled_order(prediction: Prediction) -> sim.Order:
     """The order in which the first workgroup's waves issued in a prediction, for launches on the virtual GPU.
 
-    ``exe(A, B, C, order=modelled_order(pk.predict(exe, A, B, C)))``. Instructions that the prediction did not time one by
-    one (a long loop's later rounds) go in the usual turns.
+    ``exe(A, B, C, order=modelled_order(pk.predict(exe, A, B, C)))``. Instructions that the prediction did not time one
+    by one (a long loop's later rounds) go in the usual turns.
     """
     issued = np.concatenate([wave.issued for wave in prediction.waves])
     waves = np.repeat(np.arange(len(prediction.waves)), [len(wave.issued) for wave in prediction.waves])
