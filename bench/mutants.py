@@ -235,6 +235,9 @@ def _subjects(arguments: argparse.Namespace) -> list[Subject]:
     from pykittens.kernels.problems import PROBLEMS
 
     ours = PROBLEMS if arguments.kernels is None else [name for name in arguments.kernels.split(",") if name]
+    unknown = [name for name in ours if name not in PROBLEMS]
+    if unknown:
+        raise SystemExit(f"there is no kernel {unknown[0]}; choose of {', '.join(PROBLEMS)}")
     found = [Subject("ours", name, arch) for name in ours for arch in arguments.archs.split(",")]
     for module in FOREIGN if arguments.cases else ():
         names = list(_cases(module))
