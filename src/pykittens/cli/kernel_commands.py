@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -79,12 +80,12 @@ def command(
     return typer.main.get_command(app)
 
 
-class KernelGroup(TyperGroup):
+class KernelGroup(TyperGroup, ABC):
     """``pk run gemm -m 5``: the kernel's name chooses the command. The name may stand anywhere among the options."""
 
+    @abstractmethod
     def kernel_command(self, problem: Problem) -> Any:
         """The command for a kernel of ours."""
-        raise NotImplementedError
 
     def file_command(self, path: str) -> Any:
         """The command for a code object's file, or None where there is none."""

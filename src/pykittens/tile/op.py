@@ -8,6 +8,7 @@ instructions and `reference` does the same to NumPy arrays.
 from __future__ import annotations
 
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
@@ -31,7 +32,7 @@ class Touches:
     writes: list[Any] = field(default_factory=list)
 
 
-class Op:
+class Op(ABC):
     """One verb of the tile language. Subclasses are stateless; arguments come with each call."""
 
     name: ClassVar[str]
@@ -50,20 +51,21 @@ class Op:
         self.check(*args, **options)
         return current().record(self, args, options)
 
+    @abstractmethod
     def check(self, *args: Any, **options: Any) -> None:
         """Raise `BuildError` for arguments that this op does not take."""
-        raise NotImplementedError
 
+    @abstractmethod
     def touches(self, *args: Any, **options: Any) -> Touches:
-        raise NotImplementedError
+        """The tiles that the op reads and writes."""
 
+    @abstractmethod
     def lower(self, emit: Lowering, *args: Any, **options: Any) -> None:
         """Write the op's machine instructions."""
-        raise NotImplementedError
 
+    @abstractmethod
     def reference(self, run: Reference, *args: Any, **options: Any) -> None:
         """Do to NumPy arrays what the instructions do to tiles."""
-        raise NotImplementedError
 
 
 @cache

@@ -4,6 +4,7 @@ Tiles are storage that ops write into.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -111,7 +112,7 @@ class SharedView:
     col: Int
 
 
-class Registers:
+class Registers(ABC):
     """What occupies registers of a wave for its whole lifetime: tiles and vectors."""
 
     dtype: DType
@@ -132,14 +133,14 @@ class Registers:
         return self
 
     @property
+    @abstractmethod
     def register_count(self) -> int:
         """32-bit registers of the whole, per lane."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def description(self) -> str:
         """Dtype, size and layout for the register map."""
-        raise NotImplementedError
 
     def registers_from(self, first: int, count: int) -> Reg:
         """``count`` registers of it in a row, once it is placed."""
