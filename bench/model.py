@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from calibration.cases import Case, Launched, all_cases
+from calibration.cases import all_cases
 from calibration.fit import error, fit
+from calibration.launches import Case, Launched
 from calibration.paper_tables import table_rows
 from rich.console import Console
 from rich.table import Table

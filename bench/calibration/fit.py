@@ -9,7 +9,7 @@ import numpy as np
 
 from pykittens.model.clock import Fitted
 
-from .cases import Launched
+from .launches import Launched
 
 BOUNDS = {
     "launch_us": (2.0, 10.0), "mhz_16": (1400.0, 1900.0), "mhz_32": (1100.0, 2000.0), "slope_mhz": (0.0, 900.0),
