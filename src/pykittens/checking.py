@@ -59,7 +59,7 @@ def check_call(exe: Executable, *tensors: Any, **launch: Any) -> Report:
     arguments = exe.launch_arguments(*tensors)
     if arguments is None:
         return Report.of(exe.arch, exe.name, [exe.name], [])
-    names = [argument.name for argument in exe.built.arguments]
+    names = [argument.name for argument in exe.arguments]
     outputs = {name: tensor for name, tensor in zip(names, tensors, strict=True) if name in exe.written}
     table = BankTable(exe.arch, exe.lds_names())
     # The traced workgroup stores for real, so it works on copies.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from pykittens import isa, sim
 from pykittens.asm import code_object
 from pykittens.errors import InputError
 from pykittens.tile import Build, Kernel, build
-from pykittens.tile.arguments import ScalarArgument, TensorArgument
+from pykittens.tile.arguments import Argument, ScalarArgument, TensorArgument
 from pykittens.tile.expression import Expr, evaluate
 from pykittens.tile.global_tensor import GlobalTile
 
@@ -42,6 +42,11 @@ class Executable:
         self.name, self.arch = built.name, built.arch
         self.code_object, self.assembly = built.code_object, built.assembly
         self.registers, self.lds_bytes = built.registers, built.lds_bytes
+
+    @cached_property
+    def arguments(self) -> list[Argument]:
+        """What a call takes, in order: the kernel's arguments but for the workspaces that the launch brings."""
+        return [argument for argument in self.built.arguments if not _is_workspace(argument)]
 
     @cached_property
     def metadata(self) -> Any:
@@ -91,7 +96,12 @@ class Executable:
         if 0 in grid:
             return None
         args: list[Any] = []
-        for argument, value in zip(self.built.arguments, values, strict=True):
+        given = iter(values)
+        for argument in self.built.arguments:
+            if _is_workspace(argument):
+                args.append(_workspace(argument, inputs))
+                continue
+            value = next(given)
             if isinstance(argument, ScalarArgument):
                 args.append(value)
             else:
@@ -102,7 +112,7 @@ class Executable:
     # -- checks ----------------------------------------------------------------------------------------------
     def _check(self, values: tuple[Any, ...]) -> list[Any]:
         """The values as arrays and f32 numbers."""
-        arguments = self.built.arguments
+        arguments = self.arguments
         if len(values) != len(arguments):
             names = ", ".join(a.name for a in arguments)
             raise InputError(
@@ -147,10 +157,21 @@ class Executable:
     def _inputs(self, values: list[Any]) -> dict[Expr, Any]:
         """The kernel's run-time sizes for these arrays."""
         inputs: dict[Expr, Any] = {}
-        for argument, value in zip(self.built.arguments, values, strict=True):
+        for argument, value in zip(self.arguments, values, strict=True):
             if isinstance(argument, TensorArgument):
                 inputs |= zip((leaf for _, leaf, _, _ in argument.fields()), _sizes(value), strict=True)
         return inputs
+
+
+def _is_workspace(argument: Argument) -> TypeGuard[TensorArgument]:
+    return isinstance(argument, TensorArgument) and argument.shape is not None
+
+
+def _workspace(argument: TensorArgument, inputs: dict[Expr, Any]) -> np.ndarray:
+    """A workspace as a launch finds it: counters are 0, and numbers NaN, so that reading what nobody wrote shows."""
+    shape = tuple(int(evaluate(size, inputs)) for size in argument.shape or ())
+    dtype = argument.tensor.dtype.numpy
+    return np.full(shape, np.nan if dtype.kind == "f" else 0, dtype)
 
 
 def _number(name: str, value: Any) -> np.float32:

@@ -93,7 +93,7 @@ def _lengths(trace: Any) -> list[int]:
 
 def _arrays(exe: Executable, tensors: Sequence[Any]) -> list[Any]:
     """The tensors, with zeros for shapes and copies of those that the kernel writes."""
-    arguments = exe.built.arguments
+    arguments = exe.arguments
     if len(tensors) != len(arguments):
         names = ", ".join(a.name for a in arguments)
         raise InputError("argument-count", f"{exe.name} takes {len(arguments)} tensors ({names}), got {len(tensors)}")

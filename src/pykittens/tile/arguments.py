@@ -2,7 +2,8 @@
 kernel, packed by the host.
 
 A tensor takes its address (8 bytes), rows, columns, row stride in bytes and batches (4 each), batch stride in bytes (8)
-as far as its rank has them; a number takes 4.
+as far as its rank has them; a number takes 4. A workspace, which the launch brings, takes its address alone: its sizes
+follow from the others'.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from pykittens.errors import BuildError, InputError
 from pykittens.isa.registers import s
 
 from . import dtypes
-from .expression import Expr, leaf
+from .dtypes import DType
+from .expression import Expr, Int, leaf
 from .global_tensor import gl, scalar
-from .trace import current
+from .trace import Trace, current
 
 if TYPE_CHECKING:
     from .lowering import Lowering
@@ -32,16 +34,20 @@ _KERNARG_POINTER = s[0:1]
 
 @dataclass(frozen=True)
 class TensorArgument:
-    """One tensor parameter: the `gl` that the kernel function sees, at ``offset`` bytes of the kernarg segment."""
+    """One tensor parameter: the `gl` that the kernel function sees, at ``offset`` bytes of the kernarg segment.
+
+    ``shape``: of a workspace, which no caller passes.
+    """
 
     name: str
     tensor: gl
     offset: int
+    shape: tuple[Int, ...] | None = None
 
     def fields(self) -> list[tuple[str, Expr, int, int]]:
         """(part, run-time value, offset, bytes) of the sizes that follow the address."""
         found, offset = [], self.offset + 8
-        for part in _PARTS[self.tensor.rank]:
+        for part in _PARTS[self.tensor.rank] if self.shape is None else ():
             size = 8 if part in _WIDE else 4
             found.append((part, leaf("arg", self.name, part), offset, size))
             offset += size
@@ -50,8 +56,8 @@ class TensorArgument:
     @property
     def end(self) -> int:
         """The next argument's offset."""
-        _, _, offset, size = self.fields()[-1]
-        return -(-(offset + size) // 8) * 8
+        ends = [self.offset + 8, *(offset + size for _, _, offset, size in self.fields())]
+        return -(-ends[-1] // 8) * 8
 
 
 @dataclass(frozen=True)
@@ -105,11 +111,37 @@ def bind_signature(function: Callable[..., None], options: dict[str, Any], arch:
 def argument(name: str, declared: gl | scalar) -> Any:
     """One more argument of the kernel being traced, after those it has: for parts that several kernels share."""
     trace = current()
-    if any(a.name == name for a in trace.arguments):
-        raise BuildError("argument-twice", f"the kernel has an argument {name} already", where=user_line())
+    _refuse_twice(trace, name)
     bound = bind(name, declared, {}, trace.arch, trace.arguments)
     trace.arguments.append(bound)
     return bound.tensor if isinstance(bound, TensorArgument) else bound.scalar
+
+
+def workspace(name: str, dtype: str | DType, shape: tuple[Int, ...]) -> gl:
+    """Memory that each launch of the kernel brings with it: a vector ``(n,)``, or a matrix ``(rows, cols)`` of rows
+    without gaps.
+
+    Sizes may be run-time values of the other arguments. f32 elements hold anything at the start. i32 ones hold 0, and
+    the kernel has to leave 0 in them, so that the next launch can use them as they are.
+    """
+    trace, kind = current(), dtypes.get(dtype)
+    _refuse_twice(trace, name)
+    if kind not in (dtypes.f32, dtypes.i32):
+        raise BuildError("workspace", f"workspace {name} is {kind}", where=user_line(), fix="use f32 or i32")
+    if len(shape) not in (1, 2):
+        raise BuildError("workspace", f"workspace {name} has {len(shape)} sizes, 1 or 2 are needed", where=user_line())
+    tensor = gl(kind, len(shape))
+    tensor.name, tensor.dtype, tensor.pointer = name, kind, leaf("arg", name, "pointer")
+    tensor.cols = shape[-1]
+    if len(shape) == 2:
+        tensor.rows, tensor.stride = shape[0], shape[1] * kind.bytes
+    trace.arguments.append(TensorArgument(name, tensor, trace.arguments[-1].end if trace.arguments else 0, shape))
+    return tensor
+
+
+def _refuse_twice(trace: Trace, name: str) -> None:
+    if any(a.name == name for a in trace.arguments):
+        raise BuildError("argument-twice", f"the kernel has an argument {name} already", where=user_line())
 
 
 def kernarg_layout(arguments: list[Argument]) -> tuple[list[KernelArgument], int]:

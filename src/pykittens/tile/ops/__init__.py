@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .arrive import arrive
 from .mma import mma_AB, mma_ABt, mma_AtB, mma_AtBt
 from .move import load, store
 from .scalar_load import load_scalar
@@ -10,6 +11,7 @@ from .sync import barrier, barriers_apart, priority, wait_for
 from .zero import zero
 
 __all__ = [
+    "arrive",
     "barrier",
     "barriers_apart",
     "load",
