@@ -16,9 +16,12 @@ import numpy as np
 from pykittens import isa, sim
 from pykittens.asm import code_object
 from pykittens.errors import InputError
+from pykittens.grid_choice import best_order
+from pykittens.schedule.grid import Modelled, Order, Placement
+from pykittens.schedule.grid_code import NAMES
 from pykittens.tile import Build, Kernel, build
 from pykittens.tile.arguments import Argument, ScalarArgument, TensorArgument
-from pykittens.tile.expression import Expr, evaluate
+from pykittens.tile.expression import Expr, evaluate, leaf
 from pykittens.tile.global_tensor import GlobalTile
 
 # A window of 256 rows must stay below 2^31 bytes, so that every offset in it is a positive 32-bit number.
@@ -92,7 +95,13 @@ class Executable:
         """
         values = self._check(tensors)
         inputs = self._inputs(values)
-        grid = tuple(int(evaluate(n, inputs)) for n in self.built.trace.grid)
+        trace = self.built.trace
+        if trace.placement is not None:
+            order = self._order(inputs)
+            if order is None:
+                return None
+            inputs |= trace.placement.launch_values(order, inputs)
+        grid = tuple(int(evaluate(n, inputs)) for n in trace.grid)
         if 0 in grid:
             return None
         args: list[Any] = []
@@ -106,18 +115,46 @@ class Executable:
                 args.append(value)
             else:
                 args += [_extent(value), *_sizes(value)]
+        if trace.placement is not None:
+            args += [inputs[leaf("order", name)] for name in NAMES]
         block = (64 * self.built.trace.wave_count, 1, 1)
         return {"grid": grid, "block": block, "args": args}
+
+    def order_for(self, *tensors: Any) -> Order | None:
+        """The grid order of a launch on these tensors (or shapes of tensors): the one that the kernel was compiled
+        with, or the one that the model chose; None of a kernel that has none, and where there is nothing to do.
+
+        Raises as a launch does for a wrong number of tensors and for sizes that do not fit each other.
+        """
+        self._check_count(tensors)
+        # Sizes are enough: an array of one element that is repeated takes no memory.
+        values = [np.broadcast_to(np.uint8(0), t) if isinstance(t, (tuple, list)) else t for t in tensors]
+        inputs = self._inputs(values)
+        self._check_requirements(inputs)
+        return self._order(inputs)
+
+    def _order(self, inputs: dict[Expr, Any]) -> Order | None:
+        placement: Placement | None = self.built.trace.placement
+        if placement is None:
+            return None
+        sizes = (placement.rows, placement.cols, self.built.trace.batches)
+        rows, cols, batch = (int(evaluate(size, inputs)) for size in sizes)
+        if 0 in (rows, cols, batch):
+            return None
+        if not isinstance(placement.order, Modelled):
+            return placement.order
+        work = placement.work
+        assert work is not None
+        return best_order(
+            rows * work.rows, cols * work.cols, int(evaluate(work.depth, inputs)), (work.rows, work.cols), self.arch,
+            element_bytes=max(1, work.bits // 8), batch=batch,
+        )  # fmt: skip
 
     # -- checks ----------------------------------------------------------------------------------------------
     def _check(self, values: tuple[Any, ...]) -> list[Any]:
         """The values as arrays and f32 numbers."""
         arguments = self.arguments
-        if len(values) != len(arguments):
-            names = ", ".join(a.name for a in arguments)
-            raise InputError(
-                "argument-count", f"{self.name} takes {len(arguments)} arguments ({names}), got {len(values)}"
-            )
+        self._check_count(values)
         written = self.written
         checked: list[Any] = []
         for argument, value in zip(arguments, values, strict=True):
@@ -128,16 +165,27 @@ class Executable:
             _check_array(argument, array, argument.name in written)
             checked.append(array)
         inputs = self._inputs(checked)
-        for requirement in self.built.trace.requirements:
-            a, b = (int(evaluate(side, inputs)) for side in (requirement.a, requirement.b))
-            if a != b:
-                raise InputError("shape-mismatch", f"{self.name}: {requirement.words}, got {a} and {b}")
+        self._check_requirements(inputs)
         for argument, array in zip(arguments, checked, strict=True):
             for other, second in zip(arguments, checked, strict=True):
                 both = isinstance(argument, TensorArgument) and isinstance(other, TensorArgument)
                 if both and argument.name in written and other is not argument and np.shares_memory(array, second):
                     raise InputError("overlap", f"{argument.name} is written and shares memory with {other.name}")
         return checked
+
+    def _check_count(self, values: tuple[Any, ...]) -> None:
+        arguments = self.arguments
+        if len(values) != len(arguments):
+            names = ", ".join(a.name for a in arguments)
+            raise InputError(
+                "argument-count", f"{self.name} takes {len(arguments)} arguments ({names}), got {len(values)}"
+            )
+
+    def _check_requirements(self, inputs: dict[Expr, Any]) -> None:
+        for requirement in self.built.trace.requirements:
+            a, b = (int(evaluate(side, inputs)) for side in (requirement.a, requirement.b))
+            if a != b:
+                raise InputError("shape-mismatch", f"{self.name}: {requirement.words}, got {a} and {b}")
 
     @cached_property
     def written(self) -> frozenset[str]:

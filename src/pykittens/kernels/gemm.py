@@ -5,7 +5,7 @@ one code object.
 from __future__ import annotations
 
 from pykittens.schedule import PingPong, grid
-from pykittens.tile import barrier, cdiv, current, f32, gl, kernel, load, loop, rt, wait_for, wave, when, zero
+from pykittens.tile import barrier, current, f32, gl, kernel, load, loop, rt, wait_for, wave, when, zero
 
 from .epilogue import Epilogue
 from .product import Product
@@ -17,12 +17,12 @@ TILES = {"gfx950": ((256, 256), (192, 256), (128, 128)), "gfx942": ((128, 128),)
 @kernel(waves=(2, 4))
 def gemm(
     A: gl("dtype", rank="rank"), B: gl("dtype", rank="rank"), C: gl("out", rank="rank"), *, dtype="bf16", out="bf16",
-    layout="ABt", tile="auto", mfma="16x16", rank=2, order=grid.row_major, **epilogue: Epilogue,
+    layout="ABt", tile="auto", mfma="16x16", rank=2, order=grid.modelled, **epilogue: Epilogue,
 ):  # fmt: skip
     """C[M, N] = A[M, K] B[N, K]ᵀ (layout "ABt") or A[M, K] B[K, N] ("AB"): 8 waves in ping-pong (paper, Fig. 22)."""
     A, B, C = grid.batch(A, B, C)
     height, width = grid.tile(tile, TILES[current().arch])
-    place = order(cdiv(C.rows, height), cdiv(C.cols, width))
+    place = grid.place(order, A, C, (height, width))
     multiply(A, B, C, Epilogue(**epilogue).bind(C), place, (height, width), dtype, layout, mfma)
 
 

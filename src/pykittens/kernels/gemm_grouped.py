@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from pykittens.schedule import grid
-from pykittens.tile import cdiv, current, gl, i32, kernel, load_scalar, require_equal, when
+from pykittens.tile import current, gl, i32, kernel, load_scalar, require_equal, when
 from pykittens.tile.program_inputs import WORKGROUP
 
-from .epilogue import Epilogue
+from .epilogue import Epilogue, Group
 from .gemm import TILES, multiply
 
 
 @kernel(waves=(2, 4))
 def gemm_grouped(
     A: gl("dtype"), B: gl("dtype", rank=3), C: gl("out"), starts: gl(i32, rank=1), *, dtype="bf16", out="bf16",
-    layout="ABt", tile="auto", order=grid.row_major, activation="none",
+    layout="ABt", tile="auto", order=grid.modelled, **epilogue: Epilogue,
 ):  # fmt: skip
-    """C[s:e] = A[s:e] B[g]ᵀ for each group g with s = starts[g], e = starts[g + 1]: 8 waves in ping-pong.
+    """C[s:e] = A[s:e] B[g]ᵀ, or A[s:e] B[g], for each group g with s = starts[g], e = starts[g + 1]: 8 waves in ping-pong.
 
     ``starts`` ascends from 0 to the rows of A. Each group has workgroups for all rows; those past its own do nothing.
     """
@@ -24,10 +24,9 @@ def gemm_grouped(
     require_equal(C.rows, A.rows, "C and A must have the same M (rows)")
     current().batches = B.batches
     group = WORKGROUP[2]
-    place = order(cdiv(A.rows, height), cdiv(C.cols, width))
+    place = grid.place(order, A, C, (height, width))
     start = load_scalar(starts, group)
     count = load_scalar(starts, group + 1) - start
     with when(place[0] * height < count):
-        C = C.rows_from(start, count)
-        result = Epilogue(activation=activation).bind(C)
-        multiply(A.rows_from(start, count), B[group], C, result, place, (height, width), dtype, layout)
+        result = Epilogue(**epilogue).bind(C, Group(group, B.batches, start, count))
+        multiply(A.rows_from(start, count), B[group], result.C, result, place, (height, width), dtype, layout)

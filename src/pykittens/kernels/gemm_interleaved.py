@@ -7,7 +7,7 @@ reads the next part while it multiplies the last one.
 from __future__ import annotations
 
 from pykittens.schedule import Interleave, grid
-from pykittens.tile import barrier, cdiv, current, f32, gl, kernel, load, loop, rt, wait_for, wave, when, zero
+from pykittens.tile import barrier, current, f32, gl, kernel, load, loop, rt, wait_for, wave, when, zero
 
 from .epilogue import Epilogue
 from .product import Product
@@ -18,12 +18,12 @@ TILE = 256
 @kernel(waves=(2, 2))
 def gemm_interleaved(
     A: gl("dtype", rank="rank"), B: gl("dtype", rank="rank"), C: gl("out", rank="rank"), *, dtype="e4m3fn", out="bf16",
-    rank=2, order=grid.row_major, **epilogue: Epilogue,
+    rank=2, order=grid.modelled, **epilogue: Epilogue,
 ):  # fmt: skip
     """C[M, N] = A[M, K] B[N, K]ᵀ: 4 waves that interleave MFMAs with reads and copies (paper, section 3.3)."""
     current().require_arch("gfx950")  # it copies to LDS 16 bytes a lane and keeps 128 KiB there
     A, B, C = grid.batch(A, B, C)
-    place = order(cdiv(C.rows, TILE), cdiv(C.cols, TILE))
+    place = grid.place(order, A, C, (TILE, TILE))
     result = Epilogue(**epilogue).bind(C)
     part = (TILE // 4, TILE // 4)
     p = Product(

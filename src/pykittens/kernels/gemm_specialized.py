@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pykittens.schedule import Specialize, grid
-from pykittens.tile import barrier, cdiv, current, f32, gl, kernel, load, loop, rt, wait_for, when, zero
+from pykittens.tile import barrier, current, f32, gl, kernel, load, loop, rt, wait_for, when, zero
 
 from .epilogue import Epilogue
 from .product import Product
@@ -21,13 +21,13 @@ def waves(arch: str, options: dict) -> tuple[int, int]:
 
 @kernel(waves=waves)
 def gemm_specialized(
-    A: gl("dtype"), B: gl("dtype"), C: gl("out"), *, dtype="bf16", out="bf16", tile="128x256", order=grid.row_major,
+    A: gl("dtype"), B: gl("dtype"), C: gl("out"), *, dtype="bf16", out="bf16", tile="128x256", order=grid.modelled,
     **epilogue: Epilogue,
 ):  # fmt: skip
     """C[M, N] = A[M, K] B[N, K]ᵀ: 4 producer waves copy for 8 or 12 consumer waves (paper, Table 2)."""
     current().require_arch("gfx950")  # the stages take up to 144 KiB of LDS
     height, width, stages = TILES[tile]
-    place = order(cdiv(C.rows, height), cdiv(C.cols, width))
+    place = grid.place(order, A, C, (height, width))
     result = Epilogue(**epilogue).bind(C)
     roles = Specialize(PRODUCERS)
     across = width // 64

@@ -7,7 +7,6 @@ from __future__ import annotations
 from pykittens.schedule import PingPong, grid
 from pykittens.tile import (
     barrier,
-    cdiv,
     f32,
     gl,
     kernel,
@@ -34,11 +33,11 @@ SLICES = 4
 @kernel(waves=(2, 4))
 def gemm_staged(
     A: gl("dtype", rank="rank"), B: gl("dtype", rank="rank"), C: gl("out", rank="rank"), *, dtype="bf16", out="bf16",
-    rank=2, order=grid.row_major, **epilogue: Epilogue,
+    rank=2, order=grid.modelled, **epilogue: Epilogue,
 ):  # fmt: skip
     """C[M, N] = A[M, K] B[N, K]ᵀ: 8 waves in ping-pong, the next K-tile staged in registers (gfx942)."""
     A, B, C = grid.batch(A, B, C)
-    place = order(cdiv(C.rows, TILE), cdiv(C.cols, TILE))
+    place = grid.place(order, A, C, (TILE, TILE))
     result = Epilogue(**epilogue).bind(C)
     rows, cols = TILE // 4, TILE // 8
     p = Product(

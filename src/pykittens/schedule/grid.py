@@ -1,30 +1,48 @@
 """Grid orders: which tile of the output a workgroup computes, fitted to the chiplets' L2 caches and the memory-side
 cache.
 
-A kernel calls an order with the numbers of tile rows and columns (run-time values); the order says how many
-workgroups there are and gives this workgroup's tile. The same arithmetic, on NumPy arrays, gives the tiles of all
-workgroups at once.
+A kernel calls an order with the numbers of tile rows and columns (run-time values); the order says how many workgroups
+there are and gives this workgroup's tile. The same arithmetic, on NumPy arrays, gives the tiles of all workgroups at
+once. A launch has the numbers that it takes (`grid_code`) among its arguments.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from pykittens import arch as chips
-from pykittens.errors import InputError
-from pykittens.tile.expression import Int, below, evaluate, minimum, select
+from pykittens.asm.program import user_line
+from pykittens.errors import BuildError, InputError
+from pykittens.tile.expression import Expr, Int, cdiv, evaluate
 from pykittens.tile.global_tensor import gl
 from pykittens.tile.program_inputs import WORKGROUP
 from pykittens.tile.trace import current, require_equal
+
+from . import grid_code
+from .grid_code import OrderNumbers
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a workgroup computes: ``rows`` x ``cols`` of C, of products that sum over ``depth`` elements of so many
+    bits.
+    """
+
+    rows: int
+    cols: int
+    depth: Int
+    bits: int
 
 
 @dataclass(frozen=True)
 class RowMajor:
     """Tiles along rows, one after the other, as they come to the chip."""
 
-    def __call__(self, rows: Int, cols: Int) -> tuple[Int, Int]:
+    def __call__(self, rows: Int, cols: Int, work: Work | None = None) -> tuple[Int, Int]:
         """This workgroup's (tile row, tile column); the launch has cols x rows workgroups."""
         trace = current()
         trace.grid = (cols, rows, trace.batches)
@@ -33,6 +51,10 @@ class RowMajor:
     def tiles(self, rows: int, cols: int) -> np.ndarray:
         """(tile row, tile column) of every workgroup in launch order: int array (rows * cols, 2)."""
         return np.stack(np.divmod(np.arange(rows * cols), cols), axis=1)
+
+    def numbers(self, rows: int, cols: int, xcds: int) -> OrderNumbers:
+        """What a launch tells the code of the order."""
+        return OrderNumbers(chunk=0)
 
 
 @dataclass(frozen=True)
@@ -55,35 +77,91 @@ class Chiplet:
             if value is not None and value < 1:
                 raise InputError("grid-order", f"{name} is {value}, at least 1 is needed")
 
-    def __call__(self, rows: Int, cols: Int) -> tuple[Int, Int]:
+    def __call__(self, rows: Int, cols: Int, work: Work | None = None) -> tuple[Int, Int]:
         """This workgroup's (tile row, tile column); the launch has rows * cols workgroups in one row."""
-        trace = current()
-        trace.grid = (rows * cols, 1, trace.batches)
-        return self._place(WORKGROUP[0], rows, cols, self.xcds or chips.get(trace.arch).device().xcds)
+        return _placed(Placement(self, rows, cols, work, self.xcds or _xcds()))
 
     def tiles(self, rows: int, cols: int) -> np.ndarray:
         """(tile row, tile column) of every workgroup in launch order: int array (rows * cols, 2). Takes 8 XCDs if not
         told.
         """
-        row, col = self._place(WORKGROUP[0], rows, cols, self.xcds or 8)
-        inputs = {WORKGROUP[0]: np.arange(rows * cols)}
-        pair = (np.broadcast_to(evaluate(part, inputs), rows * cols) for part in (row, col))
-        return np.stack(list(pair), axis=1)
+        xcds = self.xcds or 8
+        if not rows * cols:
+            return np.zeros((0, 2), np.int64)
+        numbers = self.numbers(rows, cols, xcds)
+        return np.stack(grid_code.place(numbers, xcds, np.arange(rows * cols, dtype=np.int64)), axis=1)
 
-    def _place(self, workgroup: Int, rows: Int, cols: Int, xcds: int) -> tuple[Int, Int]:
-        block, count = xcds * self.chunk, rows * cols
-        turn, xcd = workgroup // xcds, workgroup % xcds
-        chunked = turn // self.chunk * block + xcd * self.chunk + turn % self.chunk
-        # What does not fill a round of chunks on every XCD is split evenly: one shorter chunk for each of them.
-        whole = count // block * block
-        share, more = (count - whole) // xcds, (count - whole) % xcds
-        rest = whole + xcd * share + minimum(xcd, more) + (workgroup - whole) // xcds
-        index = select(below(workgroup, whole), chunked, rest)
-        band = self.window * cols
-        first = index // band * self.window
-        height = minimum(rows - first, self.window)
-        inside = index % band
-        return first + inside % height, inside // height
+    def numbers(self, rows: int, cols: int, xcds: int) -> OrderNumbers:
+        """What a launch tells the code of the order."""
+        return grid_code.chiplet_numbers(self.window, self.chunk, xcds, rows, cols)
+
+
+@dataclass(frozen=True)
+class Modelled:
+    """For each launch the order that takes the least time as the model has it: row-major, or windows and chunks.
+
+    The host chooses it by the launch's sizes (`grid_choice.best_order`), so one code object has the best order for
+    all of them.
+    """
+
+    def __call__(self, rows: Int, cols: Int, work: Work | None = None) -> tuple[Int, Int]:
+        """This workgroup's (tile row, tile column); the launch has as many workgroups as there are tiles."""
+        if work is None:
+            raise BuildError(
+                "grid-work", "an order is chosen by what its workgroups read, and nobody says what that is",
+                where=user_line(), fix="give the order a grid.Work too, or use grid.row_major or grid.chiplet",
+            )  # fmt: skip
+        return _placed(Placement(self, rows, cols, work, _xcds()))
+
+
+Order = RowMajor | Chiplet
+"""The orders of a launch."""
+
+
+@dataclass(frozen=True)
+class Placement:
+    """An order in a kernel: over how many tiles, of what, and on how many XCDs."""
+
+    order: Chiplet | Modelled
+    rows: Int
+    cols: Int
+    work: Work | None
+    xcds: int
+
+    def launch_values(self, order: Order, inputs: dict[Expr, Any]) -> dict[Expr, int]:
+        """What a launch in this order tells the kernel; ``inputs``: its sizes. At least one row and column."""
+        rows, cols = (int(evaluate(count, inputs)) for count in (self.rows, self.cols))
+        in_rows = isinstance(order, RowMajor)
+        launch = {
+            grid_code.LAUNCH_COLS: cols if in_rows else rows * cols, grid_code.LAUNCH_ROWS: rows if in_rows else 1,
+        }  # fmt: skip
+        return {**launch, **order.numbers(rows, cols, self.xcds).values()}
+
+
+def _xcds() -> int:
+    return chips.get(current().arch).device().xcds
+
+
+def _placed(placement: Placement) -> tuple[Int, Int]:
+    """Record the code of an order in the kernel that is being traced; this workgroup's tile."""
+    trace = current()
+    if trace.placement is not None:
+        raise BuildError("two-orders", "the kernel has a grid order already", where=user_line(), fix="call one of them")
+    if len(trace.stack) > 1:
+        raise BuildError("order-inside", "a grid order is called inside a loop or condition", where=user_line(),
+                         fix="call it first")  # fmt: skip
+    trace.placement = placement
+    trace.numbers = tuple(f"order.{name}" for name in grid_code.NAMES)
+    trace.grid = (grid_code.LAUNCH_COLS, grid_code.LAUNCH_ROWS, trace.batches)
+    grid_code.place_tile(placement.xcds, trace.arguments, plain=isinstance(placement.order, Modelled))
+    return grid_code.ROW, grid_code.COL
+
+
+def place(order: Callable[..., tuple[Int, Int]], A: gl, C: gl, tile: tuple[int, int]) -> tuple[Int, Int]:
+    """This workgroup's tile (row, column) of C = A B by an order; ``tile`` has so many rows and columns."""
+    height, width = tile
+    work = Work(height, width, A.cols, A.dtype.bits)
+    return order(cdiv(C.rows, height), cdiv(C.cols, width), work)
 
 
 def batch(*tensors: gl) -> tuple[gl, ...]:
@@ -114,3 +192,4 @@ def tile(chosen: str, known: tuple[tuple[int, int], ...]) -> tuple[int, int]:
 
 row_major = RowMajor()
 chiplet = Chiplet()
+modelled = Modelled()

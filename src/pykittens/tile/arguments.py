@@ -9,7 +9,7 @@ follow from the others'.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -144,8 +144,8 @@ def _refuse_twice(trace: Trace, name: str) -> None:
         raise BuildError("argument-twice", f"the kernel has an argument {name} already", where=user_line())
 
 
-def kernarg_layout(arguments: list[Argument]) -> tuple[list[KernelArgument], int]:
-    """The metadata's argument list and the segment's size in bytes."""
+def kernarg_layout(arguments: list[Argument], numbers: Sequence[str]) -> tuple[list[KernelArgument], int]:
+    """The metadata's argument list and the segment's size in bytes. ``numbers``: 32-bit ones that come last."""
     layout = []
     for a in arguments:
         if isinstance(a, ScalarArgument):
@@ -157,7 +157,11 @@ def kernarg_layout(arguments: list[Argument]) -> tuple[list[KernelArgument], int
         for part, _, place, size in a.fields():
             kind = "uint" if size == 4 else "ulong"
             layout.append(KernelArgument(place, size, "by_value", name=f"{a.name}.{part}", type_name=kind))
-    return layout, arguments[-1].end if arguments else 0
+    end = arguments[-1].end if arguments else 0
+    layout += [
+        KernelArgument(end + 4 * i, 4, "by_value", name=name, type_name="uint") for i, name in enumerate(numbers)
+    ]
+    return layout, end + 8 * -(-len(numbers) // 2)
 
 
 def load_arguments(emit: Lowering, arguments: list[Argument]) -> None:

@@ -23,6 +23,7 @@ _FOLD: dict[str, Callable[[Any, Any], Any]] = {
     "or": lambda a, b: a | b,
     "xor": lambda a, b: a ^ b,
     "mul": lambda a, b: a * b,
+    "mulhi": lambda a, b: a * b >> 32,
     "div": lambda a, b: a // b,
     "mod": lambda a, b: a % b,
     "shl": lambda a, b: a << b,
@@ -41,7 +42,8 @@ class Expr:
     """An immutable integer expression: ``op`` over ``args``.
 
     Leaves: ``arg`` (a kernel argument), ``workgroup`` (axis), ``wave``, ``lane``, ``loop`` (a counter). Inner nodes:
-    ``affine`` (``sum(coefficient * term) + constant``), ``and or xor mul div mod shl shr min max``, the conditions
+    ``affine`` (``sum(coefficient * term) + constant``), ``and or xor mul mulhi div mod shl shr min max``, the
+    conditions
     ``lt le eq ne`` (signed, 1 or 0) and ``select``. ``bound`` is the largest possible value where known (values are
     then not negative).
     """
@@ -300,6 +302,11 @@ def binary(op: str, a: Int, b: Int) -> Int:
         if a.op == "and" and isinstance(a.args[1], int):
             return binary("and", a.args[0], a.args[1] & b)
     return _node(op, a, b)
+
+
+def high_product(a: Int, b: Int) -> Int:
+    """The high half of the 64-bit product, for ``a`` below 2^31."""
+    return binary("mulhi", a, b)
 
 
 def minimum(a: Int, b: Int) -> Int:

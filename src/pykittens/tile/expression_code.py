@@ -15,8 +15,8 @@ from .expression import CONDITIONS, Expr, Int
 if TYPE_CHECKING:
     from .lowering import Lowering
 
-_SCALAR = {"and": "s_and_b32", "or": "s_or_b32", "xor": "s_xor_b32", "mul": "s_mul_i32", "shl": "s_lshl_b32",
-           "shr": "s_lshr_b32", "min": "s_min_i32", "max": "s_max_i32"}  # fmt: skip
+_SCALAR = {"and": "s_and_b32", "or": "s_or_b32", "xor": "s_xor_b32", "mul": "s_mul_i32", "mulhi": "s_mul_hi_u32",
+           "shl": "s_lshl_b32", "shr": "s_lshr_b32", "min": "s_min_i32", "max": "s_max_i32"}  # fmt: skip
 _VECTOR = {"and": "v_and_b32", "or": "v_or_b32", "xor": "v_xor_b32", "min": "v_min_i32", "max": "v_max_i32"}
 SCALAR_COMPARES = {"lt": "s_cmp_lt_i32", "le": "s_cmp_le_i32", "eq": "s_cmp_eq_u32", "ne": "s_cmp_lg_u32"}
 VECTOR_COMPARES = {"lt": "v_cmp_lt_i32", "le": "v_cmp_le_i32", "eq": "v_cmp_eq_u32", "ne": "v_cmp_ne_u32"}
@@ -43,7 +43,8 @@ class Parts:
         if isinstance(value, int):
             return value
         assert isinstance(value, Expr)
-        if value.scope < self.scope or self.emit.is_kept(("s", value)) or value in self.emit.inputs or _is_long(value):
+        known = value in self.emit.inputs or self.emit.is_promised(value) or self.emit.is_kept(("s", value))
+        if known or value.scope < self.scope or _is_long(value):
             return self.emit.uniform(value)
         reg = self.temporary("s")
         uniform_code(self.emit, value, reg)
@@ -117,24 +118,24 @@ def uniform_compare(emit: Lowering, parts: Parts, condition: object) -> None:
 
 def _uniform_affine(emit: Lowering, parts: Parts, value: Expr, out: Reg) -> None:
     terms, constant = value.args
-    started = False
-    for term, coefficient in terms:
-        source = parts.uniform(term)
-        target = parts.temporary("s") if started and coefficient != 1 else out
-        if coefficient == 1:
-            if started:
-                target = source  # type: ignore[assignment]
+    total: Reg | None = None
+    for term, coefficient in sorted(terms, key=lambda term: term[1] != 1):  # a plain one first, so that -1 subtracts
+        source = parts.uniform_register(term)
+        if coefficient not in (1, -1):
+            scaled = out if total is None else parts.temporary("s")
+            if coefficient > 0 and coefficient & (coefficient - 1) == 0:
+                emit.ins("s_lshl_b32", scaled, source, coefficient.bit_length() - 1)
             else:
-                emit.ins("s_mov_b32", out, source)
-        elif coefficient > 0 and coefficient & (coefficient - 1) == 0:
-            emit.ins("s_lshl_b32", target, source, coefficient.bit_length() - 1)
-        else:
-            emit.ins("s_mul_i32", target, source, coefficient)
-        if started:
-            emit.ins("s_add_u32", out, out, target)
-        started = True
+                emit.ins("s_mul_i32", scaled, source, coefficient)
+            source = scaled
+        if total is not None or coefficient == -1:
+            emit.ins("s_sub_u32" if coefficient == -1 else "s_add_u32", out, 0 if total is None else total, source)
+            source = out
+        total = source
     if constant:
-        emit.ins("s_add_u32", out, out, constant)
+        emit.ins("s_add_u32", out, total, constant)
+    elif total is not out:
+        emit.ins("s_mov_b32", out, total)
 
 
 def _uniform_division(emit: Lowering, parts: Parts, value: Expr, out: Reg) -> None:

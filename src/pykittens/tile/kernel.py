@@ -234,7 +234,7 @@ def _assembly(
         )  # fmt: skip
     lines, files = program.assembly()
     name = kernel.name
-    layout, kernarg_size = kernarg_layout(trace.arguments)
+    layout, kernarg_size = kernarg_layout(trace.arguments, trace.numbers)
     text = render_kernel(
         name, trace.arch, lines, args=layout, kernarg_size=kernarg_size, vgprs=vgprs, agprs=registers.agprs,
         sgprs=max(scalars.high, FIRST_FREE_SGPR), lds_bytes=lds_bytes, max_workgroup_size=64 * trace.wave_count,

@@ -47,6 +47,7 @@ class Lowering:
         self._scopes = [_Scope(0, self.program.items)]
         self._later: list[_Scope] = []
         self.inputs: dict[Expr, Reg] = {}
+        self._promised: dict[Expr, Callable[[], None]] = {}
 
     # -- instructions ----------------------------------------------------------------------------------------
     def ins(self, name: str, *operands: object, **modifiers: Any) -> None:
@@ -90,6 +91,11 @@ class Lowering:
         reg = self._take(scope, file, count, None)
         scope.owned.append(reg)
         return reg
+
+    def release(self, reg: Reg) -> None:
+        """Give back registers that `hold` gave to the function's scope."""
+        self._scopes[0].owned.remove(reg)
+        self._pool(reg.file).give(reg)
 
     def _pool(self, file: str) -> RegisterPool:
         return self.scalars if file == "s" else self.vectors
@@ -147,9 +153,23 @@ class Lowering:
             return value
         if not value.uniform:
             raise AssertionError(f"{value} differs by lane")
+        if value in self._promised:
+            code = self._promised[value]
+            self._promised = {name: each for name, each in self._promised.items() if each is not code}
+            with self._into(self._scopes[0]):
+                code()
         if value in self.inputs:
             return self.inputs[value]
         return self.keep(("s", value), value.scope, "s", 1, lambda reg: uniform_code(self, value, reg))
+
+    def promise(self, values: tuple[Expr, ...], code: Callable[[], None]) -> None:
+        """Wave-uniform values that ``code`` puts into `inputs`: it is called when the first of them is asked for, and
+        emits ahead of all loops and conditions.
+        """
+        self._promised |= dict.fromkeys(values, code)
+
+    def is_promised(self, value: Expr) -> bool:
+        return value in self._promised
 
     def uniform_register(self, value: Int) -> Reg:
         """A wave-uniform value in an SGPR, constants too."""

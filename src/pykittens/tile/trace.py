@@ -99,6 +99,10 @@ class Trace:
         self.loops = 0
         self.loaded = 0
         self.arguments: list[Any] = []
+        self.numbers: tuple[str, ...] = ()
+        """32-bit numbers that follow the arguments; the host computes them for each launch."""
+        self.placement: Any = None
+        """The grid order's `schedule.grid.Placement`, from which the host has these numbers."""
         self.requirements: list[Requirement] = []
         self.code: CodeType | None = None
         self.frame: FrameType | None = None
