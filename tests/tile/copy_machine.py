@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from tests.tile.lds_machine import LdsMachine
+from tests.tile.lds_machine import ARITHMETIC, LdsMachine
 
 from pykittens.isa import Reg, lookup
 from pykittens.isa.registers import m0
@@ -56,9 +56,7 @@ class CopyMachine(LdsMachine):
     def keep(self, key: object, depth: int, file: str, count: int, build: Callable[..., None], align: int = 1) -> Reg:
         return Reg(file, 64, count)
 
-    @contextmanager
-    def temporary(self, file: str, count: int = 1, align: int | None = None) -> Iterator[Reg]:
-        yield Reg(file, 0, count)
+    uniform_register = uniform
 
     @contextmanager
     def computed(self, value: Int) -> Iterator[np.ndarray]:
@@ -72,8 +70,8 @@ class CopyMachine(LdsMachine):
         if self.skip_to is not None:
             return
         access = lookup(name).access
-        if name == "v_add_u32":
-            operands[0][:] = operands[1] + operands[2]
+        if name in ARITHMETIC:
+            self.compute(name, *operands)
         elif access is None:
             target, a, b = operands
             assert target == m0
@@ -87,7 +85,7 @@ class CopyMachine(LdsMachine):
 
     def _load_global(self, access: Any, operands: tuple[Any, ...], modifiers: dict[str, Any]) -> None:
         data, address, _, _ = operands
-        bytes_ = address[:, None] + np.arange(access.bytes)
+        bytes_ = (self.value(address) + modifiers.get("offset", 0))[:, None] + np.arange(access.bytes)
         ids = (bytes_ // self.size).astype("<u4")
         contents = (ids >> 8 * (bytes_ % self.size)).astype(np.uint8)
         if not modifiers.get("lds"):

@@ -6,7 +6,7 @@ expressions that the lowering would compute, so it shares no address arithmetic 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -25,6 +25,12 @@ from pykittens.tile.tiles import rt, st
 from pykittens.tile.trace import Trace, tracing
 
 LANES = np.arange(64)
+ARITHMETIC: dict[str, Callable[..., Any]] = {
+    "v_add_u32": lambda a, b: a + b, "v_sub_u32": lambda a, b: a - b, "v_subrev_u32": lambda a, b: b - a,
+    "v_and_or_b32": lambda a, b, c: a & b | c, "v_lshl_or_b32": lambda a, b, c: a << b | c,
+}  # fmt: skip
+"""What the ops need of the VALU, on int64 arrays."""
+FIRST_TEMPORARY = 384
 LAYOUTS = [
     (name, layout)
     for name, shape in register_shape.SHAPES.items()
@@ -44,12 +50,35 @@ class LdsMachine:
         self.inputs: dict[Expr, Any] = {LANE: LANES, WAVE: wave}
         self.reports: list[BankReport] = []
         self.names: list[str] = []
+        self._free = FIRST_TEMPORARY
 
     def lane(self, value: Int) -> np.ndarray:
         """What the lowering would put in a VGPR: the value in every lane."""
         return np.broadcast_to(np.asarray(evaluate(value, self.inputs)), 64)
 
+    @contextmanager
+    def temporary(self, file: str, count: int = 1, align: int | None = None) -> Iterator[Reg]:
+        first, self._free = self._free, self._free + count
+        yield Reg(file, first, count)
+        self._free = first
+
+    def value(self, operand: Any) -> Any:
+        """An operand of the VALU in every lane: registers, computed values and numbers."""
+        found = self.registers[operand.index] if isinstance(operand, Reg) else operand
+        return np.asarray(found, np.int64)
+
+    def compute(self, name: str, target: Any, *operands: Any) -> None:
+        """One instruction of the VALU."""
+        result = ARITHMETIC[name](*map(self.value, operands))
+        if isinstance(target, Reg):
+            self.registers[target.index] = result.astype(np.uint32)
+        else:
+            target[:] = result
+
     def ins(self, name: str, *operands: Any, offset: int = 0, **tiles: tuple[str, ...]) -> None:
+        if name in ARITHMETIC:
+            self.compute(name, *operands)
+            return
         definition = lookup(name)
         access = definition.access
         assert self.arch in definition.archs
@@ -82,9 +111,8 @@ class LdsMachine:
         if data.shape[1] >= 4:
             self.registers[regs.index : regs.last + 1] = data.view("<u4").T
             return
-        low = data.view("<u2")[:, 0].astype(np.uint32)
-        old = self.registers[regs.index]
-        self.registers[regs.index] = (old & 0xFFFF) | (low << 16) if access.half == "hi" else low
+        assert access.half is None, "with SRAM ECC, loads of half a register do not keep the other half"
+        self.registers[regs.index] = data.view(f"<u{data.shape[1]}")[:, 0]
 
     def _store(self, regs: Reg, address: np.ndarray, access: Any) -> None:
         data = np.ascontiguousarray(self.registers[regs.index : regs.last + 1].T)

@@ -37,11 +37,12 @@ class _Shown:
     """The instruction as it was asked for, for errors."""
 
     def __init__(self, definition: Definition, operands: tuple[object, ...], where: str | None) -> None:
-        self.text = f"{definition.name} {', '.join('off' if o is None else str(o) for o in operands)}".strip()
-        self.where = where
+        self.definition, self.operands, self.where = definition, operands, where
 
     def error(self, code: str, what: str, fix: str = "") -> BuildError:
-        return BuildError(code, f"{self.text}: {what}", where=self.where, fix=fix)
+        operands = ", ".join("off" if o is None else str(o) for o in self.operands)
+        text = f"{self.definition.name} {operands}".strip()
+        return BuildError(code, f"{text}: {what}", where=self.where, fix=fix)
 
 
 def prepare(

@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -123,6 +123,7 @@ class Program:
         self.phase: str | None = None
         self.where: str | None = None
         self._labels = 0
+        self._made: dict[Hashable, Instruction] = {}
 
     # -- writing ---------------------------------------------------------------------------------------------
     def emit(
@@ -137,9 +138,21 @@ class Program:
     ) -> Instruction:
         """Append one instruction, checked; its encoding is the shortest that fits.
 
-        Raises BuildError for an unknown name, an instruction that the chip lacks, and operands that do not fit.
+        Equal instructions of one Python line are one object: unrolled code repeats itself, and whoever goes over a
+        program can look at each but once. Raises BuildError for an unknown name, an instruction that the chip lacks,
+        and operands that do not fit.
         """
         where = self.where or user_line()
+        key = name, tuple(map(_distinct, operands)), tuple(modifiers.items()), where
+        instruction = self._made.get(key)
+        if instruction is None:
+            instruction = self._made[key] = self._instruction(name, operands, modifiers, where)
+        self.items.append(Line(instruction, self.phase, lds_reads, lds_writes, remark, unchecked))
+        return instruction
+
+    def _instruction(
+        self, name: str, operands: tuple[object, ...], modifiers: dict[str, object], where: str | None
+    ) -> Instruction:
         definition = DEFINITIONS.get(name)
         if definition is None:
             raise BuildError("unknown-instruction", f"there is no instruction {name}", where=where)
@@ -149,9 +162,7 @@ class Program:
                 where=where,
             )  # fmt: skip
         converted, given, encoding = prepare(definition, operands, modifiers, where)
-        instruction = Instruction(definition, converted, given, encoding, where=where)
-        self.items.append(Line(instruction, self.phase, lds_reads, lds_writes, remark, unchecked))
-        return instruction
+        return Instruction(definition, converted, given, encoding, where=where)
 
     def __getattr__(self, name: str) -> Callable[..., Instruction]:
         if name.startswith("__"):
@@ -221,6 +232,7 @@ class Program:
         files: dict[str, int] = {}
         last: str | None = None
         phases = PhaseMarks()
+        texts: dict[int, str] = {}
         for item in self.items:
             if isinstance(item, LabelMark):
                 out.append(f"{item.name}:")
@@ -228,16 +240,25 @@ class Program:
                 out.append(f"  ; {item.text}")
             elif isinstance(item, Line):
                 out += phases.before(item.phase)
-                where = item.instruction.where
+                instruction = item.instruction
+                where = instruction.where
                 if where is not None and where != last:
                     path, _, line = where.rpartition(":")
                     out.append(f"  .loc {files.setdefault(path, len(files) + 1)} {line}")
                     last = where
                 remark = f"  ; {item.remark}" if item.remark else ""
-                out.append(f"  {text(item.instruction)}{remark}")
+                shown = texts.get(id(instruction))
+                if shown is None:
+                    shown = texts[id(instruction)] = f"  {text(instruction)}"
+                out.append(shown + remark)
             else:
                 raise AssertionError("a wait for tiles is left: waits.insert comes before the text")
         return out, _short_names(list(files))
+
+
+def _distinct(operand: object) -> object:
+    """An operand as part of a key: 1, 1.0 and True are equal, and so are 0.0 and -0.0."""
+    return (type(operand), repr(operand)) if isinstance(operand, (float, bool)) else operand
 
 
 def _short_names(paths: list[str]) -> list[str]:

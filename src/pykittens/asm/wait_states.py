@@ -23,7 +23,9 @@ def insert(program: Program) -> Program:
     """
     items, graph = program.items, program.control_flow()
     lines = {i: item for i, item in enumerate(items) if isinstance(item, Line)}
-    profiles: dict[Hashable, Profile] = {i: Profile(line.instruction, program.arch) for i, line in lines.items()}
+    distinct = {id(line.instruction): line.instruction for line in lines.values()}
+    known = {key: Profile(instruction, program.arch) for key, instruction in distinct.items()}
+    profiles: dict[Hashable, Profile] = {i: known[id(line.instruction)] for i, line in lines.items()}
 
     def through(n: int, ages: Ages, out: list[Item] | None = None) -> Ages:
         tracker = Tracker(profiles, ages)

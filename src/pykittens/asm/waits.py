@@ -56,9 +56,22 @@ class _Waits:
         self.graph = program.control_flow()
         self.lines = {i: item for i, item in enumerate(self.items) if isinstance(item, Line)}
         self.rules = TileRules(self.lines)
-        self.counters = {i: accesses(line.instruction) for i, line in self.lines.items()}
-        self.written = {i: mask_of(writes(line.instruction)) for i, line in self.lines.items()}
-        self.touched = {i: self.written[i] | mask_of(reads(line.instruction)) for i, line in self.lines.items()}
+        self.counters: dict[int, dict[str, bool]] = {}
+        self.written: dict[int, int] = {}
+        self.touched: dict[int, int] = {}
+        # Items that the rules of LDS tiles are about.
+        self.in_rules = {
+            i for i, line in self.lines.items()
+            if line.lds_reads or line.lds_writes or line.instruction.definition.has("barrier")
+        }  # fmt: skip
+        self.explicit = {i for i, line in self.lines.items() if line.instruction.definition.has("waitcnt")}
+        known: dict[int, tuple[dict[str, bool], int, int]] = {}
+        for i, line in self.lines.items():
+            instruction = line.instruction
+            if id(instruction) not in known:
+                written = mask_of(writes(instruction))
+                known[id(instruction)] = accesses(instruction), written, written | mask_of(reads(instruction))
+            self.counters[i], self.written[i], self.touched[i] = known[id(instruction)]
         # Block number to the accesses that its end waits for, since only the loop after it would.
         self.early: dict[int, set[int]] = {}
 
@@ -92,15 +105,15 @@ class _Waits:
                 if self.touched[i] & busy:
                     self._wait(self._loading(self.touched[i], pending), pending, item, out)
                     busy = self._registers(pending)
-                if out is not None:
+                if out is not None and i in self.in_rules:
                     self.rules.check(i, tiles, pending.under_way)
-                if item.instruction.definition.has("waitcnt"):
+                if i in self.explicit:
                     pending.waited(item.instruction.modifiers)
-                tracked = bool(self.written[i] or item.lds_writes or item.lds_reads)
                 if self.counters[i]:
-                    pending.issue(i, self.counters[i], tracked)
+                    pending.issue(i, self.counters[i], bool(self.written[i] or item.lds_writes or item.lds_reads))
                     busy |= self.written[i]
-                tiles = self.rules.after(i, tiles, pending.under_way)
+                if i in self.in_rules:
+                    tiles = self.rules.after(i, tiles, pending.under_way)
             if out is not None:
                 out.add(item)
         if end == block.stop:

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from pykittens.isa.registers import Reg
 
 from .expression import Int, below, binary, leaf
-from .expression_code import lane_code
 from .global_tensor import GlobalTile
-from .global_window import in_columns
+from .global_window import columns_left, guard, past_columns
 from .program_inputs import LANE
 from .tiles import rt
 
@@ -52,32 +51,55 @@ def pieces(window: GlobalTile, tile: rt) -> Iterator[tuple[Int, list[tuple[int, 
         yield row * tensor.stride + column * size, found
 
 
-def elements(emit: Lowering, window: GlobalTile, tile: rt) -> Iterator[tuple[Reg, Reg]]:
-    """(byte offset in the window, out of range beyond the tensor's columns; register) of each of a lane's elements.
-
-    The offset's register is the caller's for one step: each column is compared once for all the rows it has.
+def elements(emit: Lowering, window: GlobalTile, tile: rt) -> Iterator[tuple[Reg, int, Reg]]:
+    """(byte offset in the window, out of range beyond the tensor's columns; bytes further on; register) of each of a
+    lane's elements. The offset's register is the caller's for one step.
     """
-    shape, grid = tile.shape, tile.grid
-    by_row = tile.layout == "row"
-    # The first column stays in a register, so that each of the others costs one addition.
-    first = leaf("column", window.tensor.name, uniform=False)
+    tensor, shape, size = window.tensor, tile.shape, window.tensor.dtype.bytes
+    row, col = shape.element(tile.layout, LANE, 0)
+    first = leaf("column", tensor.name, uniform=False)
+    with emit.computed(window.col * tile.cols + col) as column, columns_left(emit, tensor, column) as left:
+        emit.inputs[first] = column
+        places = _in_rows if tile.layout == "row" else _in_columns
+        yield from places(emit, tile, row, tensor.stride, first * size, left, size)
+        del emit.inputs[first]
+
+
+def _in_rows(
+    emit: Lowering, tile: rt, row: Int, stride: Int, along: Int, left: Reg, size: int
+) -> Iterator[tuple[Reg, int, Reg]]:
+    """`elements` of row layout: a lane's rows are those of the base tiles, its columns are compared one by one."""
+    shape = tile.shape
     with ExitStack() as stack:
-        start = window.col * tile.cols + shape.element(tile.layout, LANE, 0)[1]
-        emit.inputs[first] = stack.enter_context(emit.computed(start))
-        stack.callback(emit.inputs.pop, first)
-        rows: dict[int, Reg] = {}
-        for j, e in product(range(grid[1]), range(shape.elements if by_row else 1)):
-            further = shape.element(tile.layout, 0, e)[1]
-            assert isinstance(further, int)
-            with emit.computed(in_columns(window.tensor, first + (j * shape.cols + further))) as along:
-                for i, inner in product(range(grid[0]), [e] if by_row else range(shape.elements)):
-                    down = (shape.element(tile.layout, LANE, inner)[0] + i * shape.rows) * window.tensor.stride
-                    if by_row and i not in rows:
-                        rows[i] = stack.enter_context(emit.computed(down))
-                    with emit.temporary("v") as offset:
-                        if by_row:
-                            emit.ins("v_add_u32", offset, rows[i], along)
-                        else:
-                            lane_code(emit, down, offset)
-                            emit.ins("v_add_u32", offset, offset, along)
-                        yield offset, tile.base(i, j)[inner]
+        rows = [
+            stack.enter_context(emit.computed((row + i * shape.rows) * stride + along)) for i in range(tile.grid[0])
+        ]
+        past, offset = (stack.enter_context(emit.temporary("v")) for _ in range(2))
+        for j, e in product(range(tile.grid[1]), range(shape.elements)):
+            further = j * shape.cols + _number(shape.element("row", 0, e)[1])
+            past_columns(emit, past, left, further)
+            for i, start in enumerate(rows):
+                guard(emit, offset, past, start)
+                yield offset, further * size, tile.base(i, j)[e]
+
+
+def _in_columns(
+    emit: Lowering, tile: rt, row: Int, stride: Int, along: Int, left: Reg, size: int
+) -> Iterator[tuple[Reg, int, Reg]]:
+    """`elements` of column layout: a lane has one column of each base tile, and many rows."""
+    shape = tile.shape
+    with emit.computed(row * stride + along) as start, emit.temporary("v") as top, emit.temporary("v") as offset:
+        for j in range(tile.grid[1]):
+            past_columns(emit, top, left, j * shape.cols)
+            guard(emit, top, top, start)
+            for i, e in product(range(tile.grid[0]), range(shape.elements)):
+                down = i * shape.rows + _number(shape.element("col", 0, e)[0])
+                with emit.temporary("s") as rows:
+                    emit.ins("s_mul_i32", rows, emit.uniform_register(stride), down)
+                    emit.ins("v_add_u32", offset, rows, top)
+                yield offset, j * shape.cols * size, tile.base(i, j)[e]
+
+
+def _number(value: Int) -> int:
+    assert isinstance(value, int)
+    return value

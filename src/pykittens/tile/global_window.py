@@ -6,6 +6,8 @@ former. 64-bit arithmetic places the window's first row, so tensors may be large
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pykittens.isa.registers import Reg
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 # Raw buffer, 32-bit data format: bounds are checked in bytes (hazards.md section 5 of the facts; manual).
 DESCRIPTOR_WORD3 = 0x00020000
 OUT_OF_RANGE = -(1 << 31)
-"""A per-lane offset that no window reaches, also with a row's offset on top: loads give 0, stores are dropped."""
+"""The sign: a per-lane offset that has it is one that no window reaches; loads give 0, stores are dropped."""
 
 
 def descriptor(emit: Lowering, tile: GlobalTile, rows: int, column_bytes: Int) -> Reg:
@@ -78,6 +80,19 @@ def scope_of(value: Int) -> int:
     return value.scope if isinstance(value, Expr) else 0
 
 
-def in_columns(tensor: gl, column: Int) -> Int:
-    """The column's offset in bytes where it exists, else one that is out of range."""
-    return select(below(column, tensor.cols), column * tensor.dtype.bytes, OUT_OF_RANGE)
+@contextmanager
+def columns_left(emit: Lowering, tensor: gl, column: Reg) -> Iterator[Reg]:
+    """A lane's columns from ``column`` on: none or fewer where that does not exist itself."""
+    with emit.temporary("v") as left:
+        emit.ins("v_sub_u32", left, emit.uniform_register(tensor.cols), column)
+        yield left
+
+
+def past_columns(emit: Lowering, out: Reg, left: Reg, further: int) -> None:
+    """The sign of ``out`` is set where the column ``further`` on does not exist; see `guard`."""
+    emit.ins("v_subrev_u32", out, further + 1, left)
+
+
+def guard(emit: Lowering, out: Reg, past: Reg, offset: Reg) -> None:
+    """``out`` = ``offset``, out of range in the lanes where ``past`` (`past_columns`) is negative."""
+    emit.ins("v_and_or_b32", out, past, emit.uniform_register(OUT_OF_RANGE), offset)

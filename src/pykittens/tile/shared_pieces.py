@@ -69,7 +69,7 @@ class Access:
         if self.direction == "transpose":
             return f"ds_read_b64_tr_b{64 // self.count}"
         if self.lane_bytes == 2:
-            return f"ds_{'read_u16' if self.direction == 'read' else 'write_b16'}{'_d16_hi' if self.first % 2 else ''}"
+            return "ds_read_u16" if self.direction == "read" else f"ds_write_b16{'_d16_hi' if self.first % 2 else ''}"
         return f"ds_{self.direction}_b{8 * self.lane_bytes}"
 
     def registers(self, base: Reg) -> Reg:

@@ -74,8 +74,8 @@ class GlobalToRegister(Op):
             registers[wave, : window.shape[0], : window.shape[1]] = window
 
 
-def _vector_elements(emit: Lowering, vector: rv, source: GlobalTile) -> Iterator[tuple[Reg, Reg]]:
-    """(byte offset, register) of each value that a lane holds; the descriptor's range ends with the vector."""
+def _vector_elements(emit: Lowering, vector: rv, source: GlobalTile) -> Iterator[tuple[Reg, int, Reg]]:
+    """(byte offset, 0, register) of each value that a lane holds; the descriptor's range ends with the vector."""
     shape, size = vector.shape, source.tensor.dtype.bytes
     rows = vector.axis == "rows"
     for block in range(vector.grid[0] if rows else vector.grid[1]):
@@ -84,7 +84,7 @@ def _vector_elements(emit: Lowering, vector: rv, source: GlobalTile) -> Iterator
             inside = row + block * shape.rows if rows else col + block * shape.cols
             index = source.col * vector.length + inside
             with emit.computed(index * size) as offset:
-                yield offset, vector.element(block, block, e)
+                yield offset, 0, vector.element(block, block, e)
 
 
 def _in_pieces(emit: Lowering, tile: rt, source: GlobalTile, base: Reg) -> None:
@@ -120,13 +120,13 @@ def _halves(emit: Lowering, dtype: DType, low: Reg, high: Reg, both: Reg) -> Non
         _widen(emit, dtype, high)
 
 
-def _one_by_one(emit: Lowering, dtype: DType, base: Reg, places: Iterator[tuple[Reg, Reg]]) -> None:
+def _one_by_one(emit: Lowering, dtype: DType, base: Reg, places: Iterator[tuple[Reg, int, Reg]]) -> None:
     """Each element by itself; all are on their way before the first is waited for."""
     name, loaded = "buffer_load_dword" if dtype.bytes == 4 else "buffer_load_ushort", []
-    for offset, reg in places:
-        emit.ins(name, reg, offset, base, 0, offen=True)
+    for offset, further, reg in places:
+        emit.ins(name, reg, offset, base, 0, offen=True, offset=further)
         loaded.append(reg)
-    for reg in loaded:
+    for reg in reversed(loaded):  # one wait, for the last, is enough
         _widen(emit, dtype, reg)
 
 

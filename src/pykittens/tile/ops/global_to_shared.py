@@ -14,9 +14,10 @@ from pykittens.asm.program import user_line
 from pykittens.errors import BuildError
 from pykittens.isa.registers import Reg, m0
 
-from ..expression import Int, below, constant_part, leaf
+from ..element_loads import load_row
+from ..expression import Int, below, constant_part
 from ..global_tensor import GlobalTile
-from ..global_window import descriptor, in_columns
+from ..global_window import descriptor
 from ..op import Op, Touches
 from ..program_inputs import LANE, WAVE
 from ..team import Team
@@ -29,12 +30,6 @@ if TYPE_CHECKING:
 LANE_BYTES = 16
 WAVE_BYTES = 64 * LANE_BYTES
 DS_OFFSET_LIMIT = 65536
-_ELEMENT_LOADS = {
-    4: ("buffer_load_dword",),
-    2: ("buffer_load_ushort", "buffer_load_short_d16_hi"),
-    1: ("buffer_load_ubyte", "buffer_load_ubyte", "buffer_load_ubyte_d16_hi", "buffer_load_ubyte_d16_hi"),
-}
-"""Loads of the elements of one register, by their size; odd bytes are loaded apart and shifted in."""
 
 
 class GlobalToShared(Op):
@@ -118,24 +113,9 @@ class GlobalToShared(Op):
     def _by_element(self, emit: Lowering, tile: st, source: GlobalTile, base: Reg, place: Int) -> None:
         """The same bytes element by element, so that columns beyond the tensor become 0 and nothing need be aligned."""
         row, col = source_element(tile, place + LANE * LANE_BYTES)
-        tensor, size = source.tensor, tile.dtype.bytes
-        names = _ELEMENT_LOADS[size]
-        with (
-            emit.temporary("v", 4) as data,
-            emit.temporary("v") as odd,
-            emit.computed(row * tensor.stride) as down,
-            emit.computed(source.col * tile.cols + col) as column,
-        ):
-            first = leaf("column", tile.name, uniform=False)
-            emit.inputs[first] = column
-            for i in range(LANE_BYTES // size):
-                part, word = i % len(names), data[i * size // 4]
-                with emit.computed(in_columns(tensor, first + i)) as address:
-                    emit.ins("v_add_u32", address, address, down)
-                    emit.ins(names[part], odd if size == 1 and part % 2 else word, address, base, 0, offen=True)
-                if size == 1 and part == 3:
-                    emit.ins("v_lshl_or_b32", word, odd, 8, word)
-            del emit.inputs[first]
+        tensor = source.tensor
+        with emit.temporary("v", 4) as data:
+            load_row(emit, tensor, base, row * tensor.stride, source.col * tile.cols + col, data)
             with emit.computed(place + LANE * LANE_BYTES + tile.offset) as address:
                 emit.ins("ds_write_b128", address, data, lds_writes=(tile.name,))
 

@@ -9,9 +9,10 @@ from pykittens.asm.program import user_line
 from pykittens.errors import BuildError
 from pykittens.isa.registers import Reg
 
+from ..element_loads import load_row
 from ..expression import Int
 from ..global_tensor import GlobalTile
-from ..global_window import descriptor, in_columns
+from ..global_window import descriptor
 from ..op import Op, Touches
 from ..program_inputs import LANE
 from ..tiles import rt
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from ..reference import Reference
 
 _LOADS = {4: "buffer_load_dword", 8: "buffer_load_dwordx2", 16: "buffer_load_dwordx4"}
-_SHIFT_IN = {2: 16, 1: 8}
 
 
 class OperandLoad(Op):
@@ -63,23 +63,7 @@ class OperandLoad(Op):
                 emit.ins(_LOADS[4 * reg.count], reg, offset, base, scalar, offen=True)
             return
         for row, column, reg in _runs(tile):
-            with emit.computed(row * tensor.stride) as down:
-                for word in range(reg.count):
-                    first = source.col * tile.cols + column + word * 4 // size
-                    self._elements(emit, source, base, first, down, reg[word])
-
-    def _elements(
-        self, emit: Lowering, source: GlobalTile, base: Reg, first: Int, down: Reg, word: Reg
-    ) -> None:  # fmt: skip
-        """The elements of one register from column ``first`` on."""
-        size = source.tensor.dtype.bytes
-        for i in range(4 // size):
-            with emit.computed(in_columns(source.tensor, first + i)) as address, emit.temporary("v") as element:
-                emit.ins("v_add_u32", address, address, down)
-                name = {4: "buffer_load_dword", 2: "buffer_load_ushort", 1: "buffer_load_ubyte"}[size]
-                emit.ins(name, element if i else word, address, base, 0, offen=True)
-                if i:
-                    emit.ins("v_lshl_or_b32", word, element, _SHIFT_IN[size] * i, word)
+            load_row(emit, tensor, base, row * tensor.stride, source.col * tile.cols + column, reg)
 
     def reference(self, run: Reference, tile: rt, source: GlobalTile, edges: str = "zero") -> None:
         registers = run.registers(tile)

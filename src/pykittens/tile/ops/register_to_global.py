@@ -75,11 +75,12 @@ def _elements(emit: Lowering, target: GlobalTile, tile: rt, base: Reg) -> None:
     """Each element by itself, those beyond the tensor's columns out of range."""
     dtype = target.tensor.dtype
     name = "buffer_store_dword" if dtype.bytes == 4 else "buffer_store_short"
-    for offset, reg in elements(emit, target, tile):
+    for offset, further, reg in elements(emit, target, tile):
         with emit.vector_copies([reg]) as (value,), emit.temporary("v") as rounded:
             if dtype.bytes == 2:
                 pack_pair(emit, dtype.name, rounded, value, value)
-            emit.ins(name, rounded if dtype.bytes == 2 else value, offset, base, 0, offen=True)
+            data = rounded if dtype.bytes == 2 else value
+            emit.ins(name, data, offset, base, 0, offen=True, offset=further)
 
 
 def _convert(emit: Lowering, dtype: str, out: Reg, values: list[Reg]) -> None:

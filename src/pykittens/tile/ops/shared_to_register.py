@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 from pykittens.arch import get as arch_of
 from pykittens.asm.program import user_line
 from pykittens.errors import BuildError
+from pykittens.isa.registers import Reg
 
+from ..element_loads import join
 from ..op import Op, Touches
-from ..shared_pieces import SharedLayout, read_pieces
+from ..shared_pieces import Piece, SharedLayout, read_pieces
 from ..tiles import SharedView, rt
 
 if TYPE_CHECKING:
@@ -43,17 +45,37 @@ class SharedToRegister(Op):
         for i in range(tile.grid[0]):
             for j in range(tile.grid[1]):
                 row, col = view.row + i * tile.shape.rows, view.col + j * tile.shape.cols
-                for piece in read_pieces(tile.shape, tile.layout, shared, row, col, transposing):
-                    address, offset = piece.split(view.tile.offset)
-                    regs = piece.access.registers(tile.base(i, j))
-                    emit.ins(
-                        piece.access.mnemonic, regs, emit.lane(address), offset=offset, lds_reads=(view.tile.name,)
-                    )
+                pieces = read_pieces(tile.shape, tile.layout, shared, row, col, transposing)
+                if pieces[0].access.lane_bytes >= 4:
+                    for piece in pieces:
+                        _read(emit, view, piece, piece.access.registers(tile.base(i, j)))
+                else:
+                    _read_singly(emit, view, pieces, tile.base(i, j))
 
     def reference(self, run: Reference, tile: rt, view: SharedView) -> None:
         registers = run.registers(tile)
         for wave in range(run.waves):
             registers[wave] = run.window(view, wave)
+
+
+def _read_singly(emit: Lowering, view: SharedView, pieces: list[Piece], regs: Reg) -> None:
+    """Element by element; they are joined in VGPRs."""
+
+    def load(index: int, reg: Reg) -> None:
+        _read(emit, view, pieces[index], reg)
+
+    if regs.file == "v":
+        join(emit, regs, view.tile.dtype.bytes, load)
+        return
+    with emit.temporary("v", regs.count) as words:
+        join(emit, words, view.tile.dtype.bytes, load)
+        for n in range(regs.count):
+            emit.ins("v_accvgpr_write_b32", regs[n], words[n])
+
+
+def _read(emit: Lowering, view: SharedView, piece: Piece, reg: Reg) -> None:
+    address, offset = piece.split(view.tile.offset)
+    emit.ins(piece.access.mnemonic, reg, emit.lane(address), offset=offset, lds_reads=(view.tile.name,))
 
 
 shared_to_register = SharedToRegister()
