@@ -7,14 +7,14 @@ checking.check_call(exe, A, B, C)                                 # a kernel of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pykittens.check.banks import BankTable
-from pykittens.check.bounds import unwritten
+from pykittens.check.bounds import rewritten, unwritten
 from pykittens.check.dynamic import findings_of
 from pykittens.check.findings import Finding, Place, Report
 from pykittens.errors import Fault
@@ -22,31 +22,33 @@ from pykittens.sim import Kernel
 
 if TYPE_CHECKING:
     from pykittens.executable import Executable
+    from pykittens.sim.checked import CheckedRun
     from pykittens.sim.launch_description import LaunchDescription
 
 RACES = frozenset(("lds-race", "lds-order", "global-race", "workgroup-race"))
 """Codes of findings that another order of waves would turn into wrong results."""
+_NOT_CHECKED = frozenset(("not-simulated", "timeout"))
+"""Codes of faults that say nothing about the kernel."""
 
 
-def check_launch(kernel: Kernel, *, outputs: Mapping[str, np.ndarray[Any, Any]] | None = None, **launch: Any) -> Report:
+def check_launch(
+    kernel: Kernel, *, outputs: Mapping[str, np.ndarray[Any, Any]] | None = None,
+    tiles: Mapping[int, str] | None = None, **launch: Any,
+) -> Report:  # fmt: skip
     """Run a launch in checked mode and report what it saw.
 
-    launch: as of `Kernel.launch`: grid, block, args or kernarg, lds, order. outputs: arrays among the arguments, by
-    name, of which every byte is to be written. A fault that ends the launch is a finding, too.
+    launch: as of `Kernel.launch_checked`: grid, block, args or kernarg, lds, order, undefined. outputs: arrays among
+    the arguments, by name, of which every byte is to be written, by one workgroup. tiles: address of an instruction to
+    the tile that it accesses and how (``Bs read``). A fault that ends the launch is a finding, too.
     Raises InputError for a launch that cannot be.
     """
     seen = kernel.launch_checked(**launch)
     code_object = kernel.module.code_object
-    findings = findings_of(seen.events, code_object, kernel.name, seen.load_address)
+    findings = findings_of(seen.events, code_object, kernel.name, seen.load_address, tiles)
     if seen.fault is not None:
         findings.append(_fault(seen.fault, kernel.name))
-    else:
-        for name, array in (outputs or {}).items():
-            written = seen.written(array)
-            if not written.all():
-                missing = np.flatnonzero(~written)
-                finding = unwritten(name, len(missing), written.size, int(missing[0]))
-                findings.append(replace(finding, kernel=kernel.name))
+    for name, array in (outputs or {}).items():
+        findings += [replace(finding, kernel=kernel.name) for finding in _of_output(seen, name, array)]
     count = seen.run.instructions if seen.run else 0
     return Report.of(code_object.arch, kernel.module.where, [kernel.name], findings, count)
 
@@ -68,7 +70,8 @@ def check_call(exe: Executable, *tensors: Any, **launch: Any) -> Report:
     )
     for trace in exe.sim_kernel.trace(**copies) if copies else ():
         table.add_trace(trace)
-    return replace(check_launch(exe.sim_kernel, outputs=outputs, **arguments, **launch), lds=table)
+    report = check_launch(exe.sim_kernel, outputs=outputs, tiles=exe.lds_names(), **arguments, **launch)
+    return replace(report, lds=table)
 
 
 def check_described(description: LaunchDescription, code: bytes, kernel: str | None = None) -> Report:
@@ -89,6 +92,16 @@ def races(kernel: Kernel, **launch: Any) -> tuple[Finding, ...]:
     return tuple(f for f in check_launch(kernel, **launch).findings if f.code in RACES and f.severity != "note")
 
 
+def _of_output(seen: CheckedRun, name: str, array: np.ndarray[Any, Any]) -> Iterator[Finding]:
+    """Bytes of an output that nobody wrote, if the launch came to its end, and that several workgroups wrote."""
+    missing, again = np.flatnonzero(~seen.written(array)), np.flatnonzero(seen.rewritten(array))
+    if len(missing) and seen.fault is None:
+        yield unwritten(name, len(missing), array.nbytes, int(missing[0]))
+    if len(again):
+        yield rewritten(name, len(again), array.nbytes, int(again[0]))
+
+
 def _fault(fault: Fault, kernel: str) -> Finding:
     place = Place(fault.pc, fault.instruction or "", fault.where) if fault.pc is not None else None
-    return Finding("fault", f"{fault.what} ({fault.code})", fault.fix or "", place, kernel=kernel)
+    code = "not-checked" if fault.code in _NOT_CHECKED else "fault"
+    return Finding(code, f"{fault.what} ({fault.code})", fault.fix or "", place, kernel=kernel)

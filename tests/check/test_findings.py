@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import pykittens as pk
@@ -99,7 +100,10 @@ def test_the_example_of_each_code_has_that_finding(code: str) -> None:
 @pytest.mark.parametrize("code", [code for code, part in SECTIONS.items() if "```asm run\n" in part])
 def test_the_example_of_each_code_that_a_run_finds_has_that_finding(code: str) -> None:
     example = SECTIONS[code].split("```asm run\n")[1].split("```")[0]
-    found = launched(example, grid=2 if code == "workgroup-race" else 1, overread=4096, lds_bytes=4096)
+    memory = np.zeros(4096, np.uint32)
+    part = {"memory": memory[:128]} if code == "rewritten-output" else {}
+    grid = 2 if code in ("workgroup-race", "rewritten-output") else 1
+    found = launched(example, grid=grid, args=[memory], outputs=part, overread=4096, lds_bytes=4096)
     assert found.by_code(code)
     assert {f.code for f in found.findings if f.severity != "note"} <= {code}
 

@@ -39,6 +39,16 @@ class Kind(IntEnum):
     OUTSIDE_BUFFERS = 25
     OTHER_BUFFER = 26
     INACTIVE_LANE = 27
+    NOT_CHECKED = 28
+
+
+class Unchecked(IntEnum):
+    """Why something was not checked: the ``address`` of such an event."""
+
+    FLAT_TO_LDS = 1
+    TOO_MANY_READS = 2
+    TOO_MANY_EVENTS = 3
+    TOO_MANY_ATOMICS = 4
 
 
 @dataclass(frozen=True)
@@ -56,7 +66,9 @@ class Event:
 
     access, before: the later and the earlier instruction as they ran here. lane: of the later one, where there is one.
     address: LDS byte, device address, or first register (`isa.effects.mask_of`); bytes: how many. unfinished: the
-    earlier access had begun before the barrier between the two, and had not been waited for. times: how often.
+    earlier access had begun before the barrier between the two, and had not been waited for; of undefined data: it was
+    undefined already when it was written to memory. times: how often. memory: the buffer that a device address is in,
+    by name.
     """
 
     kind: Kind
@@ -67,3 +79,4 @@ class Event:
     bytes: int
     unfinished: bool
     times: int
+    memory: str | None = None

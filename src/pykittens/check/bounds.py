@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pykittens.asm.observed import Event, Kind
+from pykittens.asm.observed import Event, Kind, Unchecked
 from pykittens.check.findings import Finding
 from pykittens.check.races import PlaceOf
 
@@ -19,13 +19,42 @@ def bounds(event: Event, place_of: PlaceOf) -> Finding | None:
         fix = "let the descriptor's number of records end with the buffer, or mask the lane off"
         return Finding("out-of-bounds", why, fix, place_of(now), times=event.times)
     if event.kind is Kind.OTHER_BUFFER:
-        why = f"wave {now.wave}{lane} reaches {event.bytes} bytes of another buffer than the one that its base is in"
+        other = f" ({event.memory})" if event.memory else ""
+        why = f"wave {now.wave}{lane} reaches {event.bytes} bytes of another buffer{other} than that of its base"
         fix = "let the descriptor's number of records end with the buffer"
         return Finding("other-buffer", why, fix, place_of(now), times=event.times)
     return None
 
 
+_UNCHECKED = {
+    Unchecked.FLAT_TO_LDS: "a FLAT instruction reaches LDS, whose races and undefined bytes are not followed there",
+    Unchecked.TOO_MANY_READS: "it writes what other waves of its workgroup read, and they read more than is remembered",
+    Unchecked.TOO_MANY_ATOMICS: "more atomics order workgroups than there is room for",
+    Unchecked.TOO_MANY_EVENTS: "more was seen than there is room for, so that some of it is not told",
+}
+_INSTEAD = {
+    Unchecked.FLAT_TO_LDS: "use DS instructions",
+    Unchecked.TOO_MANY_READS: "check a smaller problem",
+    Unchecked.TOO_MANY_ATOMICS: "check a smaller problem",
+    Unchecked.TOO_MANY_EVENTS: "repair what is told first",
+}
+
+
+def unchecked(event: Event, place_of: PlaceOf) -> Finding | None:
+    """The finding for what a run left unchecked; None if the event is about something else."""
+    if event.kind is not Kind.NOT_CHECKED:
+        return None
+    reason = Unchecked(event.address)
+    return Finding("not-checked", _UNCHECKED[reason], _INSTEAD[reason], place_of(event.access), times=event.times)
+
+
+def rewritten(name: str, count: int, total: int, first: int) -> Finding:
+    """An output of which several workgroups wrote ``count`` of ``total`` bytes, the first at offset ``first``."""
+    why = f"{count} of {total} bytes of {name} were written by more than one workgroup, the first at offset {first}"
+    return Finding("rewritten-output", why, "let every element be stored by one workgroup", tile=name)
+
+
 def unwritten(name: str, missing: int, total: int, first: int) -> Finding:
     """An output of which ``missing`` of ``total`` bytes were never written, the first at offset ``first``."""
     why = f"{missing} of {total} bytes of {name} were not written, the first at offset {first}"
-    return Finding("unwritten-output", why, "let every element be stored by one workgroup")
+    return Finding("unwritten-output", why, "let every element be stored by one workgroup", tile=name)

@@ -37,6 +37,7 @@ CODES: dict[str, Rule] = {
         Rule("illegal-instruction", "error", "Words that are no instruction are reached"),
         Rule("branch-target", "error", "A branch leads out of the code or into the middle of an instruction"),
         Rule("runs-past-end", "error", "Execution runs past the end of the code"),
+        Rule("lds-not-proved", "note", "The code alone does not tell where LDS instructions go"),
         Rule("lds-offset", "error", "An LDS access starts beyond the LDS of the workgroup"),
         Rule("not-followed", "note", "A jump could not be followed, so that what it leads to is not checked"),
         # -- what a run on the virtual GPU saw: races -------------------------------------------------------------
@@ -52,9 +53,11 @@ CODES: dict[str, Rule] = {
         Rule("other-buffer", "warning", "An access reaches another buffer than the one that its base lies in"),
         Rule("lds-bounds", "warning", "An access lies beyond the LDS of the workgroup"),
         Rule("unwritten-output", "error", "Bytes of an output were never written"),
+        Rule("rewritten-output", "warning", "Bytes of an output were written by several workgroups"),
         Rule("inactive-lane", "note", "A value is taken from a lane that is not active"),
         Rule("barrier-missed", "warning", "A wave waits at a barrier that another one never reaches"),
         Rule("barriers-differ", "note", "Waves meet at different barrier instructions"),
         Rule("fault", "error", "The launch stopped with a fault"),
+        Rule("not-checked", "note", "A run did something that it could not check"),
     )
 }

@@ -13,24 +13,33 @@ from pykittens.errors import InputError
 if TYPE_CHECKING:
     from pykittens.check.banks import BankTable
 
-NOT_FOLLOWED = "not-followed"
+OPEN = ("not-followed", "not-checked")
+"""Codes that say that something was left open."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """An instruction that a finding is about: byte address from the load address, LLVM's text, Python line, phase."""
+    """An instruction that a finding is about: byte address from the load address, LLVM's text, Python line, phase, and
+    the tile that it accesses and how, such as ``Bs read``."""
 
     pc: int
     instruction: str
     where: str | None = None
     phase: str | None = None
+    tile: str | None = None
 
     def __str__(self) -> str:
-        line = ", ".join(part for part in (self.where, self.phase and f"phase {self.phase}") if part)
+        line = ", ".join(part for part in (self.where, self.phase and f"phase {self.phase}", self.tile) if part)
         return f"{self.pc:#x} `{self.instruction}`{f' ({line})' * bool(line)}"
 
     def to_json(self) -> dict[str, Any]:
-        return {"pc": self.pc, "instruction": self.instruction, "where": self.where, "phase": self.phase}
+        return {
+            "pc": self.pc, "instruction": self.instruction, "where": self.where, "phase": self.phase,
+            "access": self.tile,
+        }  # fmt: skip
+
+
+_NOWHERE = Place(-1, "")
 
 
 @dataclass(frozen=True)
@@ -91,7 +100,7 @@ class Finding:
     def to_json(self) -> dict[str, Any]:
         return {
             "code": self.code, "severity": self.severity, "why": self.why, "fix": self.fix, "kernel": self.kernel,
-            **(self.place.to_json() if self.place else {"pc": None, "instruction": "", "where": None, "phase": None}),
+            **(self.place or _NOWHERE).to_json(), "pc": self.pc,
             "producer": self.producer.to_json() if self.producer else None, "tile": self.tile, "times": self.times,
         }  # fmt: skip
 
@@ -135,8 +144,8 @@ class Report:
 
     @property
     def complete(self) -> bool:
-        """Whether all reachable code could be followed."""
-        return not self.by_code(NOT_FOLLOWED)
+        """Whether all reachable code could be followed, and all that a run did could be checked."""
+        return not any(self.by_code(code) for code in OPEN)
 
     @property
     def status(self) -> int:
@@ -161,7 +170,7 @@ class Report:
         lines = [f"{f.kernel}: {f}" if several and f.kernel else str(f) for f in shown]
         numbers = ", ".join(f"{count} {code}" for code, count in self.counts().items()) or "nothing found"
         kernels = f"{len(self.kernels)} kernel{'s' * (len(self.kernels) != 1)}"
-        verdict = ("clean" if self.complete else "clean as far as it could be followed") if self.clean else "not clean"
+        verdict = ("clean" if self.complete else "clean as far as it could be checked") if self.clean else "not clean"
         return "\n".join(
             [
                 *lines,

@@ -21,6 +21,7 @@ _OWN = {
 }
 _GLOBAL = {
     Kind.GLOBAL_READ_AFTER_WRITE: ("reads", "wrote"),
+    Kind.GLOBAL_WRITE_AFTER_READ: ("writes", "read"),
     Kind.GLOBAL_WRITE_AFTER_WRITE: ("writes", "wrote"),
     Kind.GLOBAL_SAME_VALUE: ("writes", "wrote"),
 }
@@ -30,7 +31,12 @@ _GROUPS = {
     Kind.GROUPS_WRITE_AFTER_WRITE: ("writes", "writes"),
     Kind.GROUPS_SAME_VALUE: ("writes", "writes"),
 }
-_SAME = frozenset((Kind.LDS_SAME_VALUE, Kind.GLOBAL_SAME_VALUE, Kind.GROUPS_SAME_VALUE))
+SAME_VALUE = {
+    Kind.LDS_SAME_VALUE: Kind.LDS_WRITE_AFTER_WRITE,
+    Kind.GLOBAL_SAME_VALUE: Kind.GLOBAL_WRITE_AFTER_WRITE,
+    Kind.GROUPS_SAME_VALUE: Kind.GROUPS_WRITE_AFTER_WRITE,
+}
+"""Writes that race and do no harm, and what they are otherwise."""
 
 PlaceOf = Callable[[Access], Place | None]
 
@@ -48,12 +54,22 @@ def race(event: Event, place_of: PlaceOf) -> Finding | None:
 
 def _finding(code: str, why: str, fix: str, event: Event, place_of: PlaceOf) -> Finding:
     before = place_of(event.before) if event.before else None
-    level: Severity | None = "note" if event.kind in _SAME else None
-    return Finding(code, why, fix, place_of(event.access), before, times=event.times, level=level)
+    level: Severity | None = "note" if event.kind in SAME_VALUE else None
+    now = place_of(event.access)
+    return Finding(code, why, fix, now, before, tile_of(event, now, before), times=event.times, level=level)
+
+
+def tile_of(event: Event, now: Place | None, before: Place | None) -> str | None:
+    """The shared tiles that both accesses name, or the buffer in memory."""
+    tiles = dict.fromkeys(place.tile.rsplit(" ", 1)[0] for place in (now, before) if place and place.tile)
+    return " and ".join(tiles) or event.memory
 
 
 def _bytes(event: Event) -> str:
-    return f"{event.bytes} bytes at {event.address:#x}" if event.bytes > 1 else f"byte {event.address:#x}"
+    memory = "" if event.memory is None else f" of {event.memory}"
+    return (
+        f"{event.bytes} bytes at {event.address:#x}{memory}" if event.bytes > 1 else f"byte {event.address:#x}{memory}"
+    )
 
 
 def _between_waves(event: Event, place_of: PlaceOf, what: str, code: str, verbs: tuple[str, str]) -> Finding:
@@ -66,7 +82,7 @@ def _between_waves(event: Event, place_of: PlaceOf, what: str, code: str, verbs:
     else:
         why += " with no barrier between them"
         fix = "wait for the earlier access, then put a barrier between the two"
-    if event.kind in _SAME:
+    if event.kind in SAME_VALUE:
         why, fix = f"{why}; both write the same value", "let one wave write it"
     return _finding(code, why, fix, event, place_of)
 
@@ -85,6 +101,6 @@ def _between_groups(event: Event, place_of: PlaceOf) -> Finding:
     other = other.removesuffix("s") if before.workgroup is None else other
     why = f"workgroup {now.workgroup} {verb} {_bytes(event)} that {whom} {other}, in any order"
     fix = "let one workgroup own each byte, or use atomics"
-    if event.kind in _SAME:
+    if event.kind in SAME_VALUE:
         why, fix = f"{why}; both write the same value", "let one workgroup write it"
     return _finding("workgroup-race", why, fix, event, place_of)

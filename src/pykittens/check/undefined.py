@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pykittens.asm.observed import Event, Kind
+from pykittens.asm.observed import Access, Event, Kind
 from pykittens.check.findings import Finding
 from pykittens.check.races import PlaceOf
 from pykittens.check.register_names import names_of
@@ -29,13 +29,22 @@ def _undefined(event: Event, place_of: PlaceOf, accum_offset: int) -> Finding:
     code, what = _UNDEFINED[event.kind]
     lane = f", lane {event.lane}" if event.lane is not None else ""
     if event.before is not None:
-        source, fix = "LDS that nobody wrote", "write these bytes of LDS before they are read"
+        memory = _memory(event.before)
+        source, fix = f"{memory} that nobody wrote", f"write these bytes of {memory} before they are read"
+        if event.unfinished:
+            source, fix = f"{memory} that undefined data was written to", f"write defined data to {memory}"
     else:
         name = names_of(1 << event.address, accum_offset)
         source, fix = f"{name}, which nobody wrote", f"write {name} before it is used"
     why = f"it {what} that comes from {source} (wave {event.access.wave}{lane})"
     before = place_of(event.before) if event.before else None
     return Finding(code, why, fix, place_of(event.access), before, times=event.times)
+
+
+def _memory(load: Access) -> str:
+    """The kind of memory that an instruction loads from."""
+    access = load.instruction.definition.access if load.instruction else None
+    return {"lds": "LDS", "scratch": "scratch"}.get(access.space if access else "", "memory")
 
 
 def _not_waited(event: Event, place_of: PlaceOf, accum_offset: int) -> Finding:

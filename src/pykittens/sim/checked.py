@@ -7,31 +7,33 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import byte_bounds
 
-from pykittens.asm.observed import Access, Event, Kind
-from pykittens.errors import Fault, InputError
+from pykittens.asm.observed import Access, Event, Kind, Unchecked
+from pykittens.errors import Fault
 from pykittens.isa.instruction import Instruction
 from pykittens.sim.bind import NONE, SCALARS
 from pykittens.sim.checked_program import checked_program
-from pykittens.sim.checked_types import EVENT, EVENTS, VECTOR_UNDEFINED_BYTES, Checker, Shadow
+from pykittens.sim.checked_shadows import Shadows
+from pykittens.sim.checked_types import EVENT, EVENTS, READS, VECTOR_UNDEFINED_BYTES, Checker, Read
 from pykittens.sim.launch import Plan, Run, native_launch, raise_faults, result
-from pykittens.sim.memory import Array, RegionTable
-from pykittens.sim.native_types import MAX_WAVES
+from pykittens.sim.memory import Array, Region
+from pykittens.sim.native_types import LANES, MAX_WAVES
 from pykittens.sim.program import Program
 from pykittens.sim.runner import GroupMemory, Job, Runner
 
-_LDS_WORD = _GROUP_BYTES = 4
-_BLOCK = 16
+_LDS_WORD = 4
 _SET_UP = (102, 103, 126, 127)
 """FLAT_SCRATCH and EXEC, which every wave starts with."""
 _SEVERAL = (1 << 64) - 1
 POISON_DWORD = 0xFFFFFFFF
+_TABLE_IS_FULL = Event(
+    Kind.NOT_CHECKED, Access(None, None, None), None, None, Unchecked.TOO_MANY_EVENTS, 0, unfinished=False, times=1
+)
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class CheckedRun:
     events: tuple[Event, ...]
     fault: Fault | None
     load_address: int
-    shadows: _Shadows = field(repr=False)
+    shadows: Shadows = field(repr=False)
 
     def written(self, array: Array) -> Array:
         """Which bytes of an array among the arguments were written: bool, for each byte of its elements in order.
@@ -51,11 +53,15 @@ class CheckedRun:
         """
         return self.shadows.written(array)
 
+    def rewritten(self, array: Array) -> Array:
+        """Which of these bytes several workgroups wrote, other than by atomics alone. Raises as `written` does."""
+        return self.shadows.rewritten(array)
+
 
 class _Memory:
     """What the checker remembers about the workgroups that run in one `GroupMemory`."""
 
-    def __init__(self, lds_bytes: int, waves: int, undefined_scalars: Array) -> None:
+    def __init__(self, lds_bytes: int, waves: int, scratch_bytes: int, undefined_scalars: Array) -> None:
         words = max(1, lds_bytes // _LDS_WORD)
         self.arrays: dict[str, Array] = {
             "writer": np.zeros(words + 4, np.uint64),
@@ -65,6 +71,8 @@ class _Memory:
             "atomic": np.zeros(words * waves, np.uint64),
             "split": np.zeros(words + 4, np.uint8),
             "lds_undefined": np.zeros(_LDS_WORD * words + 16, np.uint8),
+            "scratch_undefined": np.zeros(scratch_bytes + 16, np.uint8),
+            "read": np.zeros(waves * READS * ctypes.sizeof(Read), np.uint8),
             "vector_undefined": np.zeros(MAX_WAVES * VECTOR_UNDEFINED_BYTES, np.uint8),
             "undefined_scalar": undefined_scalars,
             "event": np.zeros(EVENTS, EVENT),
@@ -75,71 +83,22 @@ class _Memory:
             setattr(self.checker, name, array.ctypes.data)
 
 
-class _Shadows:
-    """What the checker remembers about device memory, for each byte of it that kernels can write."""
-
-    def __init__(self, table: RegionTable) -> None:
-        self.keep = table
-        entries = sorted(_merged(table), key=lambda entry: entry[0])
-        self.table = (Shadow * max(1, len(entries)))()
-        self.arrays: list[Array] = []
-        self._written: list[tuple[int, Array]] = []
-        self.count = len(entries)
-        for shadow, (host, size, base, writable, beside) in zip(self.table, entries, strict=False):
-            shadow.host, shadow.size, shadow.base, shadow.beside = host, size, base, beside
-            if writable:
-                writer, reader, group = (np.zeros(size, dtype) for dtype in (np.uint64, np.uint64, np.uint32))
-                blocks = np.zeros(size // _BLOCK + 1, np.uint64)
-                self.arrays += [writer, reader, blocks]
-                self._written.append((host, group))
-                shadow.writer, shadow.reader = writer.ctypes.data, reader.ctypes.data
-                shadow.writer_group, shadow.block_reader = group.ctypes.data, blocks.ctypes.data
-
-    def written(self, array: Array) -> Array:
-        """Which bytes of an array a kernel wrote: bool, one for each byte of its elements in their order."""
-        first, last = byte_bounds(array)
-        for host, groups in self._written:
-            if host <= first and last <= host + len(groups):
-                shape, strides = (*array.shape, array.itemsize), (*array.strides, 1)
-                start = array.ctypes.data - host
-                groups = np.lib.stride_tricks.as_strided(
-                    groups[start:], shape, [_GROUP_BYTES * step for step in strides], writeable=False
-                )
-                return np.asarray(groups != 0).reshape(-1)
-        raise InputError("not-launched", "the array is none that this launch could write")
-
-
-def _merged(table: RegionTable) -> Iterator[tuple[int, int, int, bool, bool]]:
-    """Host address, bytes, device address of memory, whether it can be written, whether it is beside the buffers.
-
-    Regions over the same host memory, as of a tensor that is passed twice, are one.
-    """
-    spans: list[tuple[int, int, int, bool]] = []
-    for region in sorted(table.regions, key=lambda r: r.host):
-        span = (region.host, region.size, region.base, not region.read_only)
-        if spans and spans[-1][0] + spans[-1][1] > region.host:
-            host, size, base, writable = spans[-1]
-            span = (host, max(size, region.host + region.size - host), base, writable or not region.read_only)
-            spans.pop()
-        spans.append(span)
-    yield from ((*span, False) for span in spans)
-    yield from ((r.host, r.size, r.base, False, True) for r in table.margins[:1])
-
-
 class _Session:
     """One checked launch."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, undefined: Sequence[Array]) -> None:
         program: Any = checked_program(plan.program)
         self.program, self.plan = plan.program, replace(plan, program=program)
         self.memories: list[_Memory] = []
-        self.shadows = _Shadows(plan.regions)
+        self.shadows = Shadows(plan.regions, undefined)
         self.undefined_scalars = np.zeros(SCALARS, np.uint8)
         self.undefined_scalars[_undefined_scalars(plan)] = 1
 
     def attach(self, memory: GroupMemory) -> None:
         dispatch = self.plan.dispatch
-        kept = _Memory(dispatch.lds_bytes, dispatch.waves, self.undefined_scalars)
+        scratch = dispatch.waves * LANES * dispatch.private_bytes
+        kept = _Memory(dispatch.lds_bytes, dispatch.waves, scratch, self.undefined_scalars)
+        kept.checker.shared = ctypes.addressof(self.shadows.shared)
         kept.checker.shadow, kept.checker.shadows = ctypes.addressof(self.shadows.table), self.shadows.count
         self.memories.append(kept)
         memory.group.checker = ctypes.addressof(kept.checker)
@@ -161,8 +120,11 @@ class _Session:
             fault = stopped
         finally:
             runner.release()
+        self.shadows.keep_undefined()
         records = np.concatenate([memory.arrays["event"] for memory in self.memories])
-        events = tuple(_event(record, plan.program) for record in records[records["kind"] != 0])
+        events = tuple(_event(record, plan.program, plan.regions.regions) for record in records[records["kind"] != 0])
+        if any(memory.checker.event_count == EVENTS - 1 for memory in self.memories):
+            events = (*events, _TABLE_IS_FULL)
         return CheckedRun(done, events, fault, plan.load_address, self.shadows)
 
 
@@ -172,12 +134,15 @@ def _undefined_scalars(plan: Plan) -> list[int]:
     return [i for i, value in enumerate(plan.sgprs) if value == POISON_DWORD and i not in given]
 
 
-def run_checked(plan: Plan) -> CheckedRun:
-    """Run a launch to its end, or to the fault that stops it, on one thread, and tell what was seen."""
-    return _Session(plan).run()
+def run_checked(plan: Plan, undefined: Sequence[Array] = ()) -> CheckedRun:
+    """Run a launch to its end, or to the fault that stops it, on one thread, and tell what was seen.
+
+    undefined: arrays among its arguments whose elements count as never written.
+    """
+    return _Session(plan, undefined).run()
 
 
-def _event(record: Any, program: Program) -> Event:
+def _event(record: Any, program: Program, regions: Sequence[Region]) -> Event:
     group = int(record["group"])
     before = None
     if record["before_op"] != NONE:
@@ -186,9 +151,11 @@ def _event(record: Any, program: Program) -> Event:
         before = Access(_instruction(program, int(record["before_op"])), wave, other)
     lane = None if record["lane"] == NONE else int(record["lane"])
     access = Access(_instruction(program, int(record["op"])), int(record["wave"]), group)
+    address = int(record["address"])
+    memory = next((r.name for r in regions if r.base <= address < r.base + r.size), None)
     return Event(
-        Kind(int(record["kind"])), access, before, lane, int(record["address"]), int(record["bytes"]),
-        bool(record["unfinished"]), int(record["times"]),
+        Kind(int(record["kind"])), access, before, lane, address, int(record["bytes"]), bool(record["unfinished"]),
+        int(record["times"]), memory,
     )  # fmt: skip
 
 

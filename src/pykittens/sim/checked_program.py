@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from typing import Any
 from weakref import WeakKeyDictionary, ref
 
@@ -14,13 +15,15 @@ from pykittens.isa.effects import MODE, PC, keeps_part, loads_to_lds, mask_of, o
 from pykittens.isa.hazard_classes import is_lane_read
 from pykittens.isa.instruction import Instruction
 from pykittens.isa.lane_moves import source_lanes
+from pykittens.isa.permlane import swapped_rows
 from pykittens.isa.registers import Const, Reg, m0
+from pykittens.isa.swizzle_pattern import swizzle_lanes
 from pykittens.sim import memory_handlers
 from pykittens.sim.bind import FIELDS, NONE, BadOperand, BindContext, split
 from pykittens.sim.checked_types import DS, FLAT_MEMORY, MASK_WORDS, SCALAR_MEMORY, VM, WATCH, Role, Space
 from pykittens.sim.mode import Mode
 from pykittens.sim.native_build import symbol
-from pykittens.sim.native_types import OP_BYTES
+from pykittens.sim.native_types import LANES, OP_BYTES
 from pykittens.sim.program import Operations, Program
 
 _ADDRESS_ROLES = frozenset(("addr", "vaddr", "srsrc", "soffset", "saddr", "sbase"))
@@ -31,7 +34,7 @@ _SPACES = {
 }  # fmt: skip
 _LDS_ROLES = {"load": Role.LDS_LOADS, "store": Role.LDS_STORES, "atomic": Role.LDS_ATOMIC}
 _MEMORY_ROLES = {"load": Role.LOADS, "store": Role.STORES, "atomic": Role.ATOMIC_MEMORY}
-_SCALAR_ROLES = {"load": Role.SCALAR_LOADS, "store": Role.SCALAR_STORES, "atomic": Role.SCALAR_STORES}
+_SCALAR_ROLES = {"load": Role.SCALAR_LOADS, "store": Role.SCALAR_STORES, "atomic": Role.SCALAR_ATOMIC}
 _CLASSES = {Counter.VM: VM, Counter.LGKM: DS, Counter.BOTH: FLAT_MEMORY}
 _NO_CLASS = 4
 _LANE_FIRST, _LANE_SCALAR, _LANE_CONSTANT, _LANE_TABLE = range(1, 5)
@@ -101,7 +104,7 @@ def watch(instruction: Instruction, program: Program, at: Any) -> None:
     read, written = reads(instruction), writes(instruction)
     _put_mask(at, "reads", read, program)
     _put_mask(at, "writes", written, program)
-    at["class"], at["row"], at["space"] = _NO_CLASS, NONE, Space.NONE
+    at["class"], at["row"], at["space"], at["data"] = _NO_CLASS, NONE, Space.NONE, NONE
     if access is None:
         at["role"] = _plain_role(instruction, written)
         at["exact"] = _exact(instruction)
@@ -123,6 +126,8 @@ def watch(instruction: Instruction, program: Program, at: Any) -> None:
             addr = instruction.srcs[0]
             assert isinstance(addr, Reg)
             at["row"], at["offset"][0] = _row(addr, program), _number(instruction, "offset")
+        elif access.op == "swizzle":
+            _put_lanes(at, swizzle_lanes(_number(instruction, "offset")))
     elif access.kind == "clock":
         at["role"] = Role.SCALAR_LOADS
     else:
@@ -136,7 +141,7 @@ def _plain_role(instruction: Instruction, written: list[Reg]) -> Role:
             return role
     if d.has("branch"):
         return Role.BRANCHES
-    if is_lane_read(d, instruction.encoding) or instruction.encoding == "dpp":
+    if is_lane_read(d, instruction.encoding) or instruction.encoding == "dpp" or swapped_rows(d):
         return Role.READS_LANE
     computes = (d.meaning is not None or d.mfma is not None) and not {MODE, PC} & set(written)
     return Role.ARITHMETIC if computes else Role.PLAIN
@@ -155,8 +160,11 @@ def _watch_lanes(instruction: Instruction, at: Any) -> None:
     if instruction.encoding == "dpp":
         control = instruction.modifiers["dpp_ctrl"]
         assert isinstance(control, tuple)
-        at["single"] = _LANE_TABLE
-        at["lanes"] = [_NO_LANE if lane is None else lane for lane in source_lanes(control)]
+        _put_lanes(at, source_lanes(control))
+        return
+    row = swapped_rows(instruction.definition)
+    if row:
+        _put_lanes(at, [lane ^ row for lane in range(LANES)])
         return
     lane = instruction.srcs[1] if len(instruction.srcs) > 1 else None
     if isinstance(lane, Reg):
@@ -166,6 +174,12 @@ def _watch_lanes(instruction: Instruction, at: Any) -> None:
         at["single"], at["offset"][0] = _LANE_CONSTANT, constant_bits(lane, operand) & 63
     else:
         at["single"] = _LANE_FIRST
+
+
+def _put_lanes(at: Any, lanes: Sequence[int | None]) -> None:
+    """Each lane reads a lane of its own, or none."""
+    at["single"] = _LANE_TABLE
+    at["lanes"] = [_NO_LANE if lane is None else lane for lane in lanes]
 
 
 def _put_mask(at: Any, name: str, registers: list[Reg], program: Program) -> None:
@@ -187,6 +201,7 @@ def _watch_access(instruction: Instruction, access: Access, program: Program, at
     address = [r for role, r in roles.items() if role in _ADDRESS_ROLES and isinstance(r, Reg)]
     to_lds = loads_to_lds(instruction)
     _put_mask(at, "address", [*address, *([m0] if to_lds or access.m0 else [])], program)
+    at["format"], at["swaps"] = access.formatted, access.op == "swap"
     at["extent"], at["halves"] = access.bytes, {None: 0, "lo": 1, "hi": 2}[access.half]
     stored = [r for role, r in roles.items() if role in _DATA_ROLES and isinstance(r, Reg)]
     at["data"][: len(stored)] = [_row(r, program) for r in stored[:2]]

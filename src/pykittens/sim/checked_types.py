@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from ctypes import c_uint32, c_uint64
+from ctypes import c_uint8, c_uint32, c_uint64
 from enum import IntEnum
 from functools import cache
 
@@ -17,7 +17,9 @@ MASK_WORDS = 11
 """64-bit words of a set of registers (`isa.effects.mask_of`)."""
 EVENTS = 1024
 """Places in the table of events."""
-_HISTORY, _OUTSTANDING, _CLASSES = 4, 160, 2
+READS = 1024
+"""Reads of memory that a wave keeps."""
+_HISTORY, _OUTSTANDING, _COUNTED, _RELEASES, _ACQUIRES = 4, 160, 3, 65536, 16
 
 
 class Role(IntEnum):
@@ -40,6 +42,7 @@ class Role(IntEnum):
     SCALAR_STORES = 14
     PERMUTES = 15
     READS_LANE = 16
+    SCALAR_ATOMIC = 17
 
 
 class Space(IntEnum):
@@ -68,6 +71,7 @@ WATCH = np.dtype(
         ("data", "<u4", 2), ("halves", "<u4"),
         ("first_result", "<u4"), ("results", "<u4"),
         ("vmcnt", "<u4"), ("lgkmcnt", "<u4"), ("exact", "<u4"), ("extent", "<u4"), ("transpose", "<u4"),
+        ("format", "<u4"), ("swaps", "<u4"),
         ("lanes", "u1", LANES),
     ],
     align=True,
@@ -92,17 +96,44 @@ class Due(ctypes.Structure):
     )  # fmt: skip
 
 
+class Read(ctypes.Structure):
+    """`Read`: what the lanes of a wave read once."""
+
+    _fields_ = (
+        ("number", c_uint64), ("class", c_uint32), ("op", c_uint32), ("bytes", c_uint32), ("host", c_uint64 * LANES),
+    )  # fmt: skip
+
+
+class Release(ctypes.Structure):
+    """`Release`: an atomic by which a workgroup lets others go on."""
+
+    _fields_ = (("host", c_uint64), ("group", c_uint32), ("unused", c_uint32), ("limit", c_uint64 * MAX_WAVES))
+
+
+class Acquire(ctypes.Structure):
+    """`Acquire`: an atomic whose result a wave waits for."""
+
+    _fields_ = (("host", c_uint64), ("upto", c_uint64), ("number", c_uint64))
+
+
+class Shared(ctypes.Structure):
+    """`Shared`: what all workgroups of a launch share."""
+
+    _fields_ = (("tainted", c_uint64), ("releases", c_uint64), ("release", Release * _RELEASES))
+
+
 class Watched(ctypes.Structure):
     """`Watched`: what is known of a wave."""
 
     _fields_ = (
-        ("issued", c_uint64 * _CLASSES), ("done", c_uint64 * _CLASSES), ("start", c_uint64 * _CLASSES),
-        ("arrived_done", c_uint64 * _CLASSES * _HISTORY), ("arrived_issued", c_uint64 * _CLASSES * _HISTORY),
+        ("issued", c_uint64 * _COUNTED), ("done", c_uint64 * _COUNTED), ("start", c_uint64 * _COUNTED),
+        ("arrived_done", c_uint64 * _COUNTED * _HISTORY), ("arrived_issued", c_uint64 * _COUNTED * _HISTORY),
         ("limit", c_uint64 * (2 * MAX_WAVES)), ("last_read", c_uint64), ("pending", c_uint64 * MASK_WORDS),
         ("undefined", c_uint64 * MASK_WORDS), ("epoch", c_uint32), ("ended", c_uint32), ("limits_of", c_uint32),
         ("barrier_op", c_uint32 * _HISTORY), ("due_count", c_uint32), ("due", Due * _OUTSTANDING),
         ("scalar_undefined", c_uint32 * 129), ("origin", c_uint32 * (VECTOR_ROWS + 129)),
-        ("vector_undefined", c_uint64),
+        ("vector_undefined", c_uint64), ("reads", c_uint64), ("read", c_uint64),
+        ("acquires", c_uint64), ("acquire", Acquire * _ACQUIRES),
     )  # fmt: skip
 
 
@@ -111,7 +142,8 @@ class Shadow(ctypes.Structure):
 
     _fields_ = (
         ("host", c_uint64), ("size", c_uint64), ("base", c_uint64), ("writer", c_uint64), ("writer_group", c_uint64),
-        ("reader", c_uint64), ("block_reader", c_uint64), ("written", c_uint32), ("beside", c_uint32),
+        ("reader", c_uint64), ("block_reader", c_uint64), ("undefined", c_uint64), ("written", c_uint32),
+        ("beside", c_uint32),
     )  # fmt: skip
 
 
@@ -120,10 +152,12 @@ class Checker(ctypes.Structure):
 
     _fields_ = (
         ("writer", c_uint64), ("reader", c_uint64), ("byte_writer", c_uint64), ("byte_reader", c_uint64),
-        ("atomic", c_uint64), ("split", c_uint64), ("lds_undefined", c_uint64), ("vector_undefined", c_uint64),
+        ("atomic", c_uint64), ("split", c_uint64), ("lds_undefined", c_uint64),
+        ("scratch_undefined", c_uint64), ("read", c_uint64), ("vector_undefined", c_uint64),
         ("shadow", c_uint64), ("undefined_scalar", c_uint64), ("event", c_uint64), ("shadows", c_uint64),
         ("group", c_uint64), ("atomics", c_uint64), ("event_count", c_uint64), ("lds_dwords", c_uint64),
-        ("apart", c_uint64), ("source", c_uint64 * LANES),
+        ("apart", c_uint64), ("shared", c_uint64), ("source", c_uint64 * LANES), ("carried", c_uint8 * 16 * LANES),
+        ("carries", c_uint64),
         ("wave", Watched * MAX_WAVES),
     )  # fmt: skip
 
@@ -137,13 +171,14 @@ def layout_as_declared() -> dict[str, int]:
     return {
         "watch": WATCH.itemsize, "watched": ctypes.sizeof(Watched), "event": EVENT.itemsize,
         "shadow": ctypes.sizeof(Shadow), "checker": ctypes.sizeof(Checker),
+        "read": ctypes.sizeof(Read), "shared": ctypes.sizeof(Shared),
     }  # fmt: skip
 
 
 @cache
 def layout_as_compiled() -> dict[str, int]:
     """The same as the native code has them."""
-    names = ("watch", "watched", "event", "shadow", "checker")
+    names = ("watch", "watched", "event", "shadow", "checker", "read", "shared")
     sizes = (c_uint64 * len(names))()
     ctypes.CFUNCTYPE(None, ctypes.c_void_p)(symbol("checked_layout"))(ctypes.addressof(sizes))
     return dict(zip(names, sizes, strict=True))

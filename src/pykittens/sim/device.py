@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from pykittens.sim.memory import (
     BUFFERS,
     CODE,
     GRANULE,
+    POISON,
     SYSTEM,
     TEMPORARIES,
     Arena,
@@ -78,6 +80,14 @@ class Device:
         if not isinstance(array, np.ndarray):
             raise InputError("buffer-type", f"a buffer is made from a NumPy array, not {type(array).__name__}")
         buffer = Buffer(array, self._buffers, name or f"a buffer of {array.shape} {array.dtype}")
+        self._live.add(buffer)
+        return buffer
+
+    def empty(self, shape: int | Sequence[int], dtype: Any = np.uint8, name: str | None = None) -> Buffer:
+        """Device memory that nobody has written, as an allocation gives it: full of NaN, and checked launches follow
+        which of its bytes are still undefined. The host fills it with `Buffer.upload`."""
+        array = np.full(np.zeros(shape, dtype).nbytes, POISON, np.uint8).view(dtype).reshape(shape)
+        buffer = Buffer(array, self._buffers, name or f"a buffer of {array.shape} {array.dtype}", undefined=True)
         self._live.add(buffer)
         return buffer
 
@@ -185,7 +195,11 @@ class Kernel:
 
         Raises InputError for a launch that cannot be, Fault for what the kernel does wrong.
         """
-        return run(self._plan(grid, block, args, kernarg, lds, order, threads, max_instructions, timeout))
+        plan = self._plan(grid, block, args, kernarg, lds, order, threads, max_instructions, timeout)
+        try:
+            return run(plan)
+        finally:
+            self.module.device._live.define()
 
     def trace(
         self,
@@ -217,13 +231,16 @@ class Kernel:
         order: Order | None = None,
         max_instructions: int = MAX_INSTRUCTIONS,
         timeout: float = TIMEOUT,
+        undefined: Sequence[Array] = (),
     ) -> CheckedRun:
         """Run the kernel in checked mode: the same results, and what went wrong on the way, races that this order of
-        waves did not bring about included. One workgroup after the other. Arguments as in `launch`.
+        waves did not bring about included. One workgroup after the other. Arguments as in `launch`; undefined: arrays
+        among them whose contents count as never written.
 
         Raises InputError for a launch that cannot be; what the kernel does wrong is in the result.
         """
-        return run_checked(self._plan(grid, block, args, kernarg, lds, order, 1, max_instructions, timeout))
+        plan = self._plan(grid, block, args, kernarg, lds, order, 1, max_instructions, timeout)
+        return run_checked(plan, undefined)
 
     def survey(
         self,

@@ -10,7 +10,7 @@ import ctypes
 import threading
 import weakref
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,16 @@ class Region:
     host: int
     read_only: bool
     owner: object = field(repr=False, default=None)
+    undefined: Array | None = field(repr=False, default=None, compare=False)
+    """Of memory that was allocated without contents: bool for each byte, whether no kernel has written it."""
+
+    def unwritten(self) -> Array:
+        """For each byte whether nobody has written it: bool. The host's writes are known by what they change."""
+        if self.undefined is None:
+            return np.zeros(self.size, np.bool_)
+        memory = np.ctypeslib.as_array((ctypes.c_uint8 * self.size).from_address(self.host))
+        unwritten: Array = self.undefined & (memory == POISON)
+        return unwritten
 
 
 class Arena:
@@ -72,9 +82,26 @@ class Buffer:
     Made by `Device.buffer`. ``array`` is the memory itself: kernels change it in place.
     """
 
-    def __init__(self, array: Array, arena: Arena, name: str) -> None:
+    def __init__(self, array: Array, arena: Arena, name: str, undefined: bool = False) -> None:
         self.array = array
-        self.region, self.address = map_array(array, arena, name)
+        region, self.address = map_array(array, arena, name)
+        self.region = replace(region, undefined=np.ones(region.size, np.bool_)) if undefined else region
+
+    @property
+    def undefined(self) -> Array:
+        """For each byte whether it counts as never written: bool. Ordinary launches do not follow it: all is defined
+        after them."""
+        return self.region.unwritten()
+
+    def upload(self, values: Array) -> None:
+        """Fill the buffer from the host; all of it is defined from then on. values: as `array` takes them."""
+        self.array[...] = values
+        self.define()
+
+    def define(self) -> None:
+        """Let all of the buffer count as written."""
+        if self.region.undefined is not None:
+            self.region.undefined[:] = False
 
     @property
     def nbytes(self) -> int:
@@ -159,3 +186,9 @@ class LiveBuffers:
     def regions(self) -> list[Region]:
         with self._lock:
             return [buffer.region for buffer in self._buffers.values()]
+
+    def define(self) -> None:
+        """After a launch that did not follow what it wrote: all of it may be written."""
+        with self._lock:
+            for buffer in self._buffers.values():
+                buffer.define()

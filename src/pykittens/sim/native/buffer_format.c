@@ -1,10 +1,7 @@
 /* Formatted buffer accesses: elements of one to four components, converted as the descriptor (MUBUF) or the instruction
  * (MTBUF) says. Stores clamp to what the format holds. */
-#include "lanes.h"
+#include "buffer_format.h"
 
-/* Fields behind those of lanes.h. */
-enum FormatField { COMPONENTS = 7, PACKING = 8, FORMAT = 9 };
-enum Packing { WHOLE = 0, HALVES = 1, UPPER_HALF = 2 }; /* a register a component, two in one, or the upper half of one */
 enum NumberFormat { UNORM, SNORM, USCALED, SSCALED, UINT, SINT, RESERVED, FLOAT };
 enum Select { SELECT_0 = 0, SELECT_1 = 1, SELECT_X = 4 };
 
@@ -120,6 +117,19 @@ static uint32_t component(const uint8_t *element, const Layout *layout, int i) {
   uint32_t left = layout->bytes - (uint32_t)start / 8, bits = 0;
   __builtin_memcpy(&bits, element + start / 8, left < 4 ? left : 4);
   return bits >> start % 8 & 0xFFFFFFFFu >> (32 - layout->bits[i]);
+}
+
+uint32_t format_bytes(const Wave *w, const Op *op, int is_load) { return format_of(w, op, is_load).layout.bytes; }
+
+int format_keeps(const Wave *w, const Op *op, uint32_t i) { return i < format_of(w, op, 0).layout.count; }
+
+uint32_t format_source(const Wave *w, const Op *op, uint32_t i) {
+  Format format = format_of(w, op, 1);
+  uint32_t from = format.select[i] - SELECT_X, start = 0;
+  if (format.select[i] < SELECT_X || from >= format.layout.count) return 0;
+  for (uint32_t before = 0; before < from; before++) start += format.layout.bits[before];
+  uint32_t first = start / 8, last = (start + format.layout.bits[from] - 1) / 8;
+  return ((2u << last) - 1) & ~((1u << first) - 1);
 }
 
 int32_t buffer_load_format(Wave *w, const Op *op) {

@@ -3,7 +3,8 @@
 
 static void begin_wave(Checker *c, Group *g, uint32_t number) {
   Watched *me = &c->wave[number];
-  for (int i = 0; i < CLASSES; i++) me->done[i] = me->start[i] = me->issued[i];
+  for (int i = 0; i < COUNTED; i++) me->done[i] = me->start[i] = me->issued[i];
+  me->acquires = 0, me->reads = 0, me->read = c->read + (uint64_t)number * READS;
   me->epoch = 0, me->ended = 0, me->limits_of = NONE, me->due_count = 0;
   for (int i = 0; i < MASK_WORDS; i++) me->pending[i] = 0;
   check_begin_registers(c, g, number);
@@ -12,7 +13,8 @@ static void begin_wave(Checker *c, Group *g, uint32_t number) {
 static void begin_group(Checker *c, Group *g) {
   c->group = g->id + 1, c->apart = 0;
   for (uint32_t i = 0; i < g->launch->waves; i++) begin_wave(c, g, i);
-  __builtin_memset(c->lds_undefined, 1, 4 * c->lds_dwords);
+  __builtin_memset(c->lds_undefined, NOBODY_WROTE, 4 * c->lds_dwords);
+  __builtin_memset(c->scratch_undefined, NOBODY_WROTE, (uint64_t)g->launch->waves * g->launch->private_bytes * LANES);
 }
 
 CheckEvent *check_event(Wave *w, uint32_t kind, uint32_t op, uint32_t before_op, uint32_t lane, uint64_t address,
@@ -35,8 +37,9 @@ CheckEvent *check_event(Wave *w, uint32_t kind, uint32_t op, uint32_t before_op,
   }
 }
 
-/* What wave `other` had completed, or with `issued` begun, when it arrived at the last barrier that `me` passed. */
-static uint64_t at_barrier(const Watched *me, const Watched *other, uint32_t in, int issued) {
+void check_gives_up(Wave *w, const Watch *a, uint32_t why) { check_event(w, NOT_CHECKED, a->index, NONE, NONE, why, 0); }
+
+uint64_t check_at_barrier(const Watched *me, const Watched *other, uint32_t in, int issued) {
   if (!me->epoch) return other->start[in];
   uint32_t last = me->epoch - 1;
   if (other->ended && last >= other->epoch) return issued ? other->issued[in] : other->done[in];
@@ -49,7 +52,7 @@ const uint64_t *check_limits(Wave *w, uint32_t in) {
   if (me->limits_of != me->epoch) {
     me->limits_of = me->epoch;
     for (uint32_t i = 0; i < w->group->launch->waves; i++)
-      for (uint32_t k = 0; k < CLASSES; k++) me->limit[2 * i + k] = (at_barrier(me, &c->wave[i], k, 0) + 1) << 32;
+      for (uint32_t k = 0; k < CLASSES; k++) me->limit[2 * i + k] = (check_at_barrier(me, &c->wave[i], k, 0) + 1) << 32;
   }
   for (uint32_t k = 0; k < CLASSES; k++) me->limit[2 * w->id + k] = k == in ? ~0ull : (me->done[k] + 1) << 32;
   return me->limit;
@@ -57,7 +60,7 @@ const uint64_t *check_limits(Wave *w, uint32_t in) {
 
 uint32_t check_was_issued(Wave *w, uint64_t cell) {
   Checker *c = w->group->checker;
-  return CELL_NUMBER(cell) <= at_barrier(&c->wave[w->id], &c->wave[CELL_WAVE(cell)], CELL_CLASS(cell), 1);
+  return CELL_NUMBER(cell) <= check_at_barrier(&c->wave[w->id], &c->wave[CELL_WAVE(cell)], CELL_CLASS(cell), 1);
 }
 
 /* -- results that are due ------------------------------------------------------------------------------------ */
@@ -86,8 +89,8 @@ static void check_due(Wave *w, const Watch *a) {
 }
 
 static void settle(Watched *me, uint32_t vmcnt, uint32_t lgkmcnt) {
-  const uint32_t left[CLASSES] = {lgkmcnt, vmcnt};
-  for (int k = 0; k < CLASSES; k++)
+  const uint32_t left[COUNTED] = {lgkmcnt, vmcnt, lgkmcnt ? NONE : 0};
+  for (int k = 0; k < COUNTED; k++)
     if (me->issued[k] - me->done[k] > left[k]) me->done[k] = me->issued[k] - left[k];
   if (!me->due_count) return;
   uint32_t kept = 0;
@@ -107,6 +110,7 @@ static void settle(Watched *me, uint32_t vmcnt, uint32_t lgkmcnt) {
 static void issue(Watched *me, const Watch *a) {
   if (a->in == DS || a->in == FLAT_MEMORY) me->issued[DS]++;
   if (a->in == VM || a->in == FLAT_MEMORY) me->issued[VM]++;
+  if (a->in == SCALAR_MEMORY) me->issued[SCALAR_MEMORY]++;
   /* A counter at its end makes the next instruction wait. */
   if (me->issued[DS] - me->done[DS] > 15 || me->issued[VM] - me->done[VM] > 63) settle(me, 63, 15);
 }
@@ -132,7 +136,7 @@ static void arrive(Wave *w, const Watch *a) {
   Checker *c = w->group->checker;
   Watched *me = &c->wave[w->id];
   uint32_t slot = me->epoch % HISTORY;
-  for (int k = 0; k < CLASSES; k++) {
+  for (int k = 0; k < COUNTED; k++) {
     me->arrived_done[slot][k] = me->done[k];
     me->arrived_issued[slot][k] = me->issued[k];
   }
@@ -188,7 +192,7 @@ int32_t checked(Wave *w, const Op *op) {
     case PLAIN: break;
     default:
       issue(me, a);
-      if (a->space > LDS_SPACE && check_memory(w, a) != NEXT) return FAULT;
+      if (a->space > LDS_SPACE && check_memory(w, a) != NEXT) return FAULT; /* of a copy to LDS this first */
       if (a->space == LDS_SPACE || a->role == LOADS_TO_LDS) check_lds(w, a);
       owe(me, a);
       if (a->role == PERMUTES) {
@@ -202,5 +206,5 @@ int32_t checked(Wave *w, const Op *op) {
 /* Sizes as this compiler sees them; Python compares them with its own. */
 void checked_layout(uint64_t *sizes) {
   sizes[0] = sizeof(Watch), sizes[1] = sizeof(Watched), sizes[2] = sizeof(CheckEvent), sizes[3] = sizeof(Shadow);
-  sizes[4] = sizeof(Checker);
+  sizes[4] = sizeof(Checker), sizes[5] = sizeof(Read), sizes[6] = sizeof(Shared);
 }

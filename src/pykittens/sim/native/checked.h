@@ -9,21 +9,26 @@
 
 #include "lanes.h"
 
-enum { MASK_WORDS = 11, SCALAR_BIT = 512, SCC_BIT = 640, HISTORY = 4, EVENTS = 1024, OUTSTANDING = 160 };
+enum { MASK_WORDS = 11, SCALAR_BIT = 512, SCC_BIT = 640, HISTORY = 4, EVENTS = 1024, OUTSTANDING = 160, READS = 1024,
+       RELEASES = 65536, ACQUIRES = 16 };
 
 enum { NO_LANE = 0xFF };
-/* Of an origin: a register that nobody wrote. */
+/* Of an origin: a register that nobody wrote; memory that holds undefined data, but has been written. */
 #define NEVER_WRITTEN 0x40000000u
+#define CARRIED 0x20000000u
+/* What the flag of a byte of memory says. */
+enum Defined { DEFINED = 0, NOBODY_WROTE = 1, HOLDS_UNDEFINED = 2 };
 /* Which lanes an instruction of arithmetic writes whole. */
 enum Exact { SOMETHING = 0, ACTIVE_LANES = 1, ALL_LANES = 2 };
 
-/* Classes of accesses that complete in order among themselves: the LDS instructions, vector memory. */
-enum Class { DS = 0, VM = 1, CLASSES = 2, SCALAR_MEMORY = 2, FLAT_MEMORY = 3 };
+/* Classes of accesses that complete in order among themselves: the LDS instructions, vector memory. Scalar memory is
+ * counted beside them and known to be complete only when all of it is. */
+enum Class { DS = 0, VM = 1, CLASSES = 2, SCALAR_MEMORY = 2, COUNTED = 3, FLAT_MEMORY = 3 };
 
 /* What an operation is to the checker. Python writes it. */
 enum Role {
   PLAIN, ARITHMETIC, WAITS, ARRIVES, ENDS, BRANCHES, LDS_LOADS, LDS_STORES, LDS_ATOMIC, LOADS_TO_LDS, LOADS, STORES,
-  ATOMIC_MEMORY, SCALAR_LOADS, SCALAR_STORES, PERMUTES, READS_LANE,
+  ATOMIC_MEMORY, SCALAR_LOADS, SCALAR_STORES, PERMUTES, READS_LANE, SCALAR_ATOMIC,
 };
 
 /* Where an access to memory goes. */
@@ -43,6 +48,7 @@ typedef struct Watch {
   uint32_t vmcnt, lgkmcnt;
   uint32_t exact;               /* it writes all bits of its destinations in the lanes of EXEC */
   uint32_t extent, transpose;   /* bytes a lane of an access to memory; bits an element of a transposing LDS read */
+  uint32_t format, swaps;       /* elements are converted by a format; an atomic that keeps nothing of the old value */
   uint8_t lanes[LANES];         /* for LANE_TABLE: the lane that each lane reads, or NO_LANE */
 } Watch;
 
@@ -52,10 +58,36 @@ typedef struct Due {
   uint32_t in, op, first, count, vm_seen, ds_seen;
 } Due;
 
+/* A wave's read of memory that kernels can write: where its lanes read, 0 for those that did not. */
+typedef struct Read {
+  uint64_t number;
+  uint32_t in, op, bytes;
+  uint64_t host[LANES];
+} Read;
+
+/* An atomic by which a workgroup lets others go on: what its waves had completed by then (cells below come before it). */
+typedef struct Release {
+  uint64_t host;
+  uint32_t group, unused; /* workgroup + 1 */
+  uint64_t limit[MAX_WAVES];
+} Release;
+
+/* An atomic whose result a wave waits for: it comes after the releases at this address among the first `upto`. */
+typedef struct Acquire {
+  uint64_t host, upto, number;
+} Acquire;
+
+/* What all workgroups of a launch share. */
+typedef struct Shared {
+  uint64_t tainted; /* whether some byte of device memory may be undefined */
+  uint64_t releases;
+  Release release[RELEASES];
+} Shared;
+
 /* What is known of a wave. Numbers grow through all workgroups of a launch, so that old cells need no clearing. */
 typedef struct Watched {
-  uint64_t issued[CLASSES], done[CLASSES], start[CLASSES];
-  uint64_t arrived_done[HISTORY][CLASSES], arrived_issued[HISTORY][CLASSES];
+  uint64_t issued[COUNTED], done[COUNTED], start[COUNTED];
+  uint64_t arrived_done[HISTORY][COUNTED], arrived_issued[HISTORY][COUNTED];
   uint64_t limit[2 * MAX_WAVES]; /* cells below it come before this wave's next access */
   uint64_t last_read;            /* number of the last LDS read */
   uint64_t pending[MASK_WORDS], undefined[MASK_WORDS];
@@ -65,6 +97,10 @@ typedef struct Watched {
   uint32_t scalar_undefined[129]; /* bits of s0.., then SCC */
   uint32_t origin[VECTOR_ROWS + 129]; /* where undefined bits come from: NEVER_WRITTEN and a register, or an operation */
   uint32_t (*vector_undefined)[LANES];
+  uint64_t reads; /* how many it has made of memory that kernels can write; the last READS of them are kept */
+  Read *read;
+  uint64_t acquires; /* the last ACQUIRES of them are kept */
+  Acquire acquire[ACQUIRES];
 } Watched;
 
 /* How an instruction names the lane that it reads: the first active one; by a scalar; by a constant; each its own. */
@@ -77,7 +113,11 @@ enum EventKind {
   BARRIER_MISSED, LDS_OUTSIDE, GLOBAL_READ_AFTER_WRITE, GLOBAL_WRITE_AFTER_READ, GLOBAL_WRITE_AFTER_WRITE,
   GLOBAL_SAME_VALUE, GROUPS_READ_AFTER_WRITE, GROUPS_WRITE_AFTER_READ, GROUPS_WRITE_AFTER_WRITE, GROUPS_SAME_VALUE,
   UNDEFINED_STORE, UNDEFINED_BRANCH, UNDEFINED_ADDRESS, UNDEFINED_EXEC, OUTSIDE_BUFFERS, OTHER_BUFFER, INACTIVE_LANE,
+  NOT_CHECKED,
 };
+
+/* Why something is not checked: the `address` of such an event. */
+enum Unchecked { FLAT_TO_LDS = 1, TOO_MANY_READS = 2, TOO_MANY_EVENTS = 3, TOO_MANY_ATOMICS = 4 };
 
 typedef struct Event_ {
   uint64_t address, group, other_group, times;
@@ -89,13 +129,17 @@ typedef struct Event_ {
 typedef struct Shadow {
   uint64_t host, size, base;   /* base: device address */
   uint64_t *writer;            /* stamp of the last write */
-  uint32_t *writer_group;      /* workgroup + 1 of the last write */
-  uint64_t *reader;            /* workgroup + 1 of the reads, MANY_GROUPS for several, then wave and operation of the last */
+  uint32_t *writer_group;      /* workgroup + 1 of the last write, REWRITTEN if there were others */
+  uint64_t *reader;            /* workgroup + 1 of the reads, MANY_GROUPS for several, then SEVERAL_WAVES, wave and
+                                * operation of the last */
   uint64_t *block_reader;      /* the same for every 16 bytes that were read whole */
+  uint8_t *undefined;          /* for each byte one of Defined */
   uint32_t written, beside;    /* whether anything was written; whether it is the space beside buffers */
 } Shadow;
 
 #define MANY_GROUPS 0xFFFFFFFFu
+#define REWRITTEN 0x80000000u
+#define SEVERAL_WAVES (1ull << 30)
 
 struct Checker {
   uint64_t *writer;        /* per dword of LDS: stamp of the last write */
@@ -103,14 +147,19 @@ struct Checker {
   uint64_t *byte_writer, *byte_reader; /* the same by byte, for dwords that are split */
   uint64_t *atomic;        /* [wave][dword]: stamp of the last atomic */
   uint8_t *split;          /* per dword: 1 if its bytes have cells of their own */
-  uint8_t *lds_undefined;  /* per byte */
+  uint8_t *lds_undefined;  /* for each byte one of Defined */
+  uint8_t *scratch_undefined; /* the same for the waves' scratch */
+  Read *read;              /* [wave][READS] */
   uint32_t (*vector_undefined)[LANES]; /* of all waves */
   Shadow *shadow;
   const uint8_t *undefined_scalar; /* [128]: 1 for what no wave starts with */
   CheckEvent *event;
   uint64_t shadows, group, atomics, event_count, lds_dwords;
   uint64_t apart; /* whether waves have met at different barriers */
+  Shared *shared;
   uint64_t source[LANES]; /* host addresses of what the lanes of a copy to LDS read; 0: zeros */
+  uint8_t carried[LANES][16]; /* of what a copy to LDS reads, for each byte one of Defined; where `carries` says so */
+  uint64_t carries;
   Watched wave[MAX_WAVES];
 };
 
@@ -137,6 +186,11 @@ typedef struct LdsPlaces {
   uint64_t inside[2];
 } LdsPlaces;
 
+/* Something that is not checked, and why (Unchecked). */
+void check_gives_up(Wave *w, const Watch *a, uint32_t why);
+/* What wave `other` had completed, or with `issued` begun, when it arrived at the last barrier that `me` passed. */
+uint64_t check_at_barrier(const Watched *me, const Watched *other, uint32_t in, int issued);
+
 /* Before an operation on LDS, and on other memory: of a copy to LDS the latter first. */
 void check_lds(Wave *w, const Watch *a);
 /* Which of the data that it moves is undefined, between registers and LDS. */
@@ -151,6 +205,8 @@ void check_undefined(Wave *w, const Watch *a, uint32_t kind, uint32_t bit, uint3
 /* Puts the undefined bits of a scalar (128: SCC), and brings the flag of a row up to date with its bits. */
 void check_define_scalar(Watched *me, uint32_t number, uint32_t undefined);
 void check_define_row(Watched *me, uint32_t row);
+/* The undefined bytes of a lane's data in registers from a row on, one bit a byte. */
+uint32_t check_data_bytes(const Watched *me, uint32_t row, uint32_t lane, uint32_t bytes, uint32_t halves);
 /* Whether any of these bits is undefined in any of the lanes; which lane. */
 int check_row(const Watched *me, uint32_t row, uint64_t lanes, uint32_t bits, uint32_t *which);
 /* The first register of a set with something undefined (in these lanes), or NONE. */
@@ -159,5 +215,9 @@ uint32_t check_first_undefined(const Watched *me, const uint64_t *mask, uint64_t
 void check_lanes(Wave *w, const Watch *a);
 uint32_t check_origin(const Watched *me, uint32_t bit);
 void check_load_result(Wave *w, const Watch *a, const uint32_t (*bits)[LANES], uint32_t origin);
+
+/* Arrays of undefined bits of a load's result, a row for each register. */
+enum { MOST_ROWS = 4 };
+typedef uint32_t Bits[MOST_ROWS][LANES];
 
 #endif

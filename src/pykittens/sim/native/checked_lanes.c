@@ -5,8 +5,8 @@
  * single, how the lane is named: LANE_SCALAR and LANE_CONSTANT in offset[0], LANE_TABLE in lanes. */
 void check_lanes(Wave *w, const Watch *a) {
   uint64_t exec = exec_mask(w);
-  if (a->role == PERMUTES) {
-    if (a->row == NONE) return;
+  if (a->role == PERMUTES && a->single != LANE_TABLE) {
+    if (a->row == NONE) return; /* a push: who is not active sends nothing */
     EACH_LANE(lane, exec) {
       uint32_t from = (w->vgpr[a->row][lane] + a->offset[0]) / 4 % LANES;
       if (!(exec >> from & 1)) check_event(w, INACTIVE_LANE, a->index, NONE, (uint32_t)lane, from, 0);

@@ -44,6 +44,15 @@ int check_row(const Watched *me, uint32_t row, uint64_t lanes, uint32_t bits, ui
   return 0;
 }
 
+uint32_t check_data_bytes(const Watched *me, uint32_t row, uint32_t lane, uint32_t bytes, uint32_t halves) {
+  uint32_t found = 0;
+  for (uint32_t i = 0; i < bytes; i++) {
+    uint32_t shift = 8 * (i % 4) + (halves == 2 ? 16 : 0);
+    found |= (uint32_t)((me->vector_undefined[row + i / 4][lane] >> shift & 0xFF) != 0) << i;
+  }
+  return found;
+}
+
 uint32_t check_first_undefined(const Watched *me, const uint64_t *mask, uint64_t lanes, uint32_t *lane) {
   *lane = NONE;
   for (uint32_t word = 0; word < MASK_WORDS; word++)
@@ -59,10 +68,10 @@ uint32_t check_origin(const Watched *me, uint32_t bit) {
 }
 
 void check_undefined(Wave *w, const Watch *a, uint32_t kind, uint32_t bit, uint32_t lane, uint64_t address) {
-  uint32_t origin = check_origin(&w->group->checker->wave[w->id], bit);
-  uint32_t never = origin & NEVER_WRITTEN;
-  CheckEvent *e = check_event(w, kind, a->index, never ? NONE : origin, lane, never ? origin & ~NEVER_WRITTEN : address, 0);
-  if (e) e->unfinished = never ? 1 : 0;
+  uint32_t origin = check_origin(&w->group->checker->wave[w->id], bit), never = origin & NEVER_WRITTEN;
+  uint32_t before = never ? NONE : origin & ~CARRIED;
+  CheckEvent *e = check_event(w, kind, a->index, before, lane, never ? origin & ~NEVER_WRITTEN : address, 0);
+  if (e) e->unfinished = !never && origin & CARRIED;
 }
 
 /* All lanes of the destinations that the instruction writes become defined. */

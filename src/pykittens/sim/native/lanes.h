@@ -15,6 +15,8 @@ enum Field {
   FLAGS = 6,
   RETURN = 7,   /* row where an atomic's old value goes, or NONE */
 };
+/* More of an atomic: the operation (atomic.h), and the second operand's row (the value to compare with, …). */
+enum AtomicField { OPERATION = 8, SECOND = 9 };
 enum Flag { IDXEN = 1, OFFEN = 2 };
 
 typedef struct Lanes {

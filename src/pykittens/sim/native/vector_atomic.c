@@ -3,9 +3,6 @@
 #include "lanes.h"
 #include "lds.h"
 
-/* More fields: f[8] the operation, f[9] the second operand's row (the value to compare with, …). */
-enum { OPERATION = 8, SECOND = 9 };
-
 INLINE uint64_t lane_value(const Wave *w, uint32_t row, uint64_t lane, uint32_t bits) {
   uint64_t low = w->vgpr[row][lane];
   return bits == 64 ? low | (uint64_t)w->vgpr[row + 1][lane] << 32 : low;
