@@ -49,6 +49,31 @@ def test_vector_instructions_hide_under_an_mfma(mfma: Step, hidden: int) -> None
     assert late[-2] == alone + 4
 
 
+MFMA_942, WRITE = step("v_mfma_f32_16x16x16_f16"), step("ds_write_b128", (8, 0, 0, 0))
+
+
+def test_lds_writes_hold_their_wave_and_their_pair() -> None:
+    """A slot, and one for each dword of a lane (Gluon: 20 clk); two SIMDs of a pair take turns (Formocast)."""
+    both = run([[WRITE, ADD]] * 2, arch="gfx942")
+    assert [issued(both, wave)[1] for wave in range(2)] == [20, 40]
+    apart = run([[WRITE, ADD], [], [WRITE, ADD]], arch="gfx942")
+    assert [issued(apart, wave)[1] for wave in (0, 2)] == [20, 20]
+    assert issued(run([[step("ds_write_b32", (2, 0, 0, 0)), ADD]]))[1] == 8
+
+
+def test_lds_writes_wait_for_the_reads_before_them() -> None:
+    slow = [step("ds_read_b128", (16, 0, 0, 0))] * 4
+    times = issued(run([[*slow, WRITE, ADD]] * 4, arch="gfx942"))
+    assert times[-2] - times[-3] > 4 * 4 * 16 - 4 * 8
+
+
+def test_mfmas_do_not_hide_lds_writes_of_their_wave() -> None:
+    """16 clk, then 20: what Gluon's gfx942 GEMM loses by each write. Another wave's MFMAs go on."""
+    assert issued(run([[MFMA_942, WRITE, MFMA_942]], arch="gfx942"))[:3] == [0, 16, 36]
+    other = run([[WRITE, ADD], [], [], [], [MFMA_942] * 3], arch="gfx942")
+    assert np.diff(issued(other, 4)[:3]).tolist() == [16, 16]
+
+
 def test_exponentials_take_two_slots() -> None:
     times = issued(run([[WIDE, EXP, EXP, EXP, WIDE]]))
     assert times[:5] == [0, 8, 16, 24, 32]

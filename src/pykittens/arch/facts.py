@@ -105,6 +105,9 @@ class Latency(Facts):
     lds_read_b128_clk: int
     lds_read_back_to_back_clk: int  # more for every read just before it
     lds_read_back_to_back_max_clk: int
+    lds_write_b32_clk: int
+    lds_write_b64_clk: int
+    lds_write_b128_clk: int
     lds_permute_clk: int
     dpp_clk: int
     scalar_load_hit_clk: int
@@ -128,6 +131,8 @@ class Issue(Facts):
     mfma_packed_f32_wide_quads: int  # ... and so many more if A has 16 bytes or more
     lds_after_mfma_quads: int
     lds_after_lds_quads: int
+    lds_data_clk: int  # an LDS write's issue takes for each dword that a lane hands over, beside one slot
+    mfma_hides_lds_writes: bool  # else an LDS write waits until its wave's MFMA is done
     waitcnt_clk: int  # when already satisfied
     barrier_quads: int
     branch_quads: int

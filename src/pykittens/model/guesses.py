@@ -22,6 +22,8 @@ _USED = {
     Kind.LDS: (
         "issue.lds_queue_entries", "issue.lds_queue_simds", "issue.lds_after_lds_quads", "lds_read_bytes_per_clk",
         "latency.lds_read_b32_clk", "latency.lds_read_b64_clk", "latency.lds_read_b128_clk", "latency.lds_permute_clk",
+        "issue.lds_data_clk", "issue.mfma_hides_lds_writes", "latency.lds_write_b32_clk", "latency.lds_write_b64_clk",
+        "latency.lds_write_b128_clk",
     ),
     Kind.LOAD: (
         "issue.vmem_x1_clk", "issue.vmem_x2_clk", "issue.vmem_x4_clk", "issue.vmem_row_bytes",
@@ -44,7 +46,6 @@ _OWN = {
         ("workgroups of a round", "keep step", "drift between them is not modelled"),
     ),
     Kind.MATRIX: (("slots after an MFMA", "barred to its own wave only", "published of one wave"),),
-    Kind.LDS: (("LDS writes", "as long on the way as reads", "no figure found"),),
     Kind.LOAD: (
         ("memory power", _POWER, "fitted, while MFMAs never pause"),
         ("launches before", "left their data in the memory-side cache, if it fits", "as benchmarks repeat launches"),

@@ -49,13 +49,13 @@ class Port(IntEnum):
     SCALAR_MEMORY = 4
 
 
-_RAISES_VM, _RAISES_LGKM, _TO_LDS = 1, 2, 4
+_RAISES_VM, _RAISES_LGKM, _TO_LDS, _GIVES_DATA = 1, 2, 4, 8
 
 TIMING_OP = np.dtype([
     (name, "<u4")
     for name in (
-        "kind", "port", "flags", "issue", "port_clk", "pipe_clk", "first_alu", "first_packed", "first_lds", "bus_clk",
-        "latency", "value",
+        "kind", "port", "flags", "issue", "port_clk", "pipe_clk", "first_alu", "first_packed", "first_lds",
+        "first_write", "bus_clk", "latency", "value",
     )
 ])  # fmt: skip
 """`TimingOp`."""
@@ -133,8 +133,9 @@ def timing_op(instruction: Instruction, arch: Arch) -> tuple[int, ...]:
     if kind is Kind.MATRIX:
         return _matrix(instruction, arch)
     if kind is Kind.LDS:
-        bus, latency = _lds(instruction.definition, arch)
-        return _row(kind, Port.MEMORY, _raised(instruction), port_clk=QUAD, bus_clk=bus, latency=latency)
+        clk, bus, latency = _lds(instruction.definition, arch)
+        flags = _raised(instruction) | (_GIVES_DATA if clk > QUAD else 0)
+        return _row(kind, Port.MEMORY, flags, issue=clk, port_clk=QUAD, bus_clk=bus, latency=latency)
     if kind in (Kind.LOAD, Kind.STORE):
         flags = _raised(instruction) | (_TO_LDS if loads_to_lds(instruction) else 0)
         return _row(kind, Port.MEMORY, flags, port_clk=QUAD)
@@ -158,10 +159,12 @@ def timing_op(instruction: Instruction, arch: Arch) -> tuple[int, ...]:
 
 def _row(
     kind: Kind, port: Port = Port.NONE, flags: int = 0, *, issue: int = QUAD, port_clk: int = 0, pipe_clk: int = 0,
-    first_alu: int = 0, first_packed: int = 0, first_lds: int = 0, bus_clk: int = 0, latency: int = 0, value: int = 0,
+    first_alu: int = 0, first_packed: int = 0, first_lds: int = 0, first_write: int = 0, bus_clk: int = 0,
+    latency: int = 0, value: int = 0,
 ) -> tuple[int, ...]:  # fmt: skip
     return (
-        kind, port, flags, issue, port_clk, pipe_clk, first_alu, first_packed, first_lds, bus_clk, latency, value,
+        kind, port, flags, issue, port_clk, pipe_clk, first_alu, first_packed, first_lds, first_write, bus_clk,
+        latency, value,
     )  # fmt: skip
 
 
@@ -175,25 +178,37 @@ def _matrix(instruction: Instruction, arch: Arch) -> tuple[int, ...]:
         Kind.MATRIX, Port.VECTOR, port_clk=QUAD, pipe_clk=QUAD * count, first_alu=QUAD * slot,
         first_packed=QUAD * (count + rules.mfma_packed_f32_quads + wide),
         first_lds=QUAD * (1 + rules.lds_after_mfma_quads),
+        first_write=QUAD if rules.mfma_hides_lds_writes else QUAD * count,
     )  # fmt: skip
 
 
-def _lds(definition: Definition, arch: Arch) -> tuple[int, int]:
-    """(clk on the bus of a pair of SIMDs, clk from the end of service to the data)."""
+def _lds(definition: Definition, arch: Arch) -> tuple[int, int, int]:
+    """(clk to issue, clk on the bus of a pair of SIMDs, clk from the end of service to the data)."""
     access = definition.access
     pair = arch.lds_read_bytes_per_clk // (arch.simds_per_cu // arch.issue.lds_queue_simds or 1)
     pair = min(pair, arch.lds_read_bytes_per_clk // 2)
     request = request_kind(definition)
     if access is None or request is None:
         bus = -(-_LANES * 4 // pair)
-        return bus, max(0, arch.latency.lds_permute_clk - bus)
+        return QUAD, bus, max(0, arch.latency.lds_permute_clk - bus)
     direction, size = request
     count = 2 if access.stride else 1
-    bus = -(-_LANES * max(4, size) * count // pair)
+    issue = QUAD + _lds_data_dwords(definition) * arch.issue.lds_data_clk
+    bus = max(-(-_LANES * max(4, size) * count // pair), 0 if issue == QUAD else issue)
     service = max(bus, count * len(arch.lds_access(direction, size).phases))
-    total = {4: arch.latency.lds_read_b32_clk, 8: arch.latency.lds_read_b64_clk}
-    latency = total.get(max(4, size) * count, arch.latency.lds_read_b128_clk)
-    return bus, max(0, latency - service)
+    known = arch.latency
+    reads = known.lds_read_b32_clk, known.lds_read_b64_clk, known.lds_read_b128_clk
+    writes = known.lds_write_b32_clk, known.lds_write_b64_clk, known.lds_write_b128_clk
+    latency = (writes if direction == "write" else reads)[{4: 0, 8: 1}.get(max(4, size) * count, 2)]
+    return issue, bus, max(0, latency - service)
+
+
+def _lds_data_dwords(definition: Definition) -> int:
+    """Dwords a lane that an LDS write or atomic hands over; of a pair of SIMDs one at a time does (Formocast)."""
+    access, request = definition.access, request_kind(definition)
+    if access is None or request is None or access.kind == "load":
+        return 0
+    return (2 if access.stride else 1) * -(-request[1] // 4)
 
 
 def _raised(instruction: Instruction) -> int:

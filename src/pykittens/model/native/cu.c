@@ -9,7 +9,7 @@ typedef struct Wave {
   const Stream *stream;
   uint64_t at, cost;           /* next instruction, next memory cost */
   uint64_t ready, mark, age;   /* first chance; since when it waits; order of arrival */
-  uint64_t alu_ok, packed_ok, lds_ok; /* what its last matrix or LDS instruction still blocks */
+  uint64_t alu_ok, packed_ok, lds_ok, give_ok; /* what its last matrix or LDS instruction still blocks */
   uint64_t vm_done[RING], lgkm_done[RING];
   uint64_t vm_last, lgkm_last; /* latest of them: results come in order */
   uint32_t vm, lgkm;           /* how many were ever raised */
@@ -129,6 +129,7 @@ static uint64_t earliest(Unit *u, const Wave *w, const TimingOp *op, uint64_t no
     case PACKED: NEED(w->packed_ok, MATRIX_SOURCES); break;
     case LDS:
       NEED(w->lds_ok, PORT_BUSY);
+      if (op->flags & GIVES_DATA) NEED(w->give_ok, MATRIX_SOURCES);
       NEED(lds_room(&u->memory, c, w->simd / 2), LDS_QUEUE);
       break;
     case LOAD: case STORE: NEED(vmem_room(&u->memory, c), VMEM_QUEUE); break;
@@ -157,7 +158,15 @@ static void raise_lgkm(Wave *w, uint64_t done, int scalar) {
   w->lgkm_done[w->lgkm++ % RING] = w->lgkm_last;
 }
 
-static void execute(Unit *u, Wave *w, const TimingOp *op, uint64_t now) {
+/* Keeps the wave from issuing until then. */
+static void hold(Unit *u, Wave *w, uint32_t index, uint64_t until) {
+  if (until <= w->ready) return;
+  until = (until + QUAD - 1) / QUAD * QUAD;
+  u->work->held[index] += until - w->ready;
+  w->ready = w->mark = until;
+}
+
+static void execute(Unit *u, Wave *w, const TimingOp *op, uint32_t index, uint64_t now) {
   Work *work = u->work;
   const Cost *cost = &w->stream->costs[w->cost];
   uint64_t done = 0;
@@ -165,10 +174,13 @@ static void execute(Unit *u, Wave *w, const TimingOp *op, uint64_t now) {
     case MATRIX:
       u->pipe_free[w->simd] = now + op->pipe_clk, work->matrix_busy[w->simd] += op->pipe_clk;
       w->alu_ok = now + op->first_alu, w->packed_ok = now + op->first_packed, w->lds_ok = later(w->lds_ok, now + op->first_lds);
+      w->give_ok = now + op->first_write;
       break;
     case VECTOR: case TRANSCENDENTAL: case PACKED: work->vector_busy[w->simd] += op->port_clk; break;
     case LDS:
       done = serve_lds(&u->memory, op, cost, w->simd / 2, now, work);
+      if (op->flags & GIVES_DATA) hold(u, w, index, done); /* its registers are read when its turn comes */
+      done += op->latency;
       w->lds_ok = now + u->machine->lds_gap, w->cost++, u->served[w->simd] = now;
       break;
     case LOAD:
@@ -196,7 +208,7 @@ static void issue(Unit *u, Wave *w, const TimingOp *op, uint32_t index, uint64_t
   work->executed[index]++, work->held[index] += op->issue, work->instructions++;
   if (op->port != NO_PORT) u->port_free[w->simd][op->port] = now + op->port_clk;
   w->at++, w->ready = w->mark = now + op->issue, w->reason = TURN;
-  execute(u, w, op, now);
+  execute(u, w, op, index, now);
   if (op->kind == BARRIER) release(u, &u->slot[w->slot], now);
   if (op->kind == END || w->at == w->stream->length) end_wave(u, w, now);
 }

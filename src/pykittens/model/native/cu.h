@@ -20,7 +20,7 @@ enum Reason {
   COUNTER_FULL, REASONS,
 };
 
-enum OpFlag { RAISES_VM = 1, RAISES_LGKM = 2, TO_LDS = 4 };
+enum OpFlag { RAISES_VM = 1, RAISES_LGKM = 2, TO_LDS = 4, GIVES_DATA = 8 };
 
 /* An instruction of the program. */
 typedef struct TimingOp {
@@ -31,6 +31,7 @@ typedef struct TimingOp {
   uint32_t first_alu;  /* MATRIX: clk until this wave's next vector instruction */
   uint32_t first_packed; /* MATRIX: clk until this wave's next packed f32 or dot product */
   uint32_t first_lds;  /* MATRIX: clk until this wave's next LDS instruction */
+  uint32_t first_write; /* MATRIX: clk until this wave's next LDS instruction that hands data over */
   uint32_t bus_clk;    /* LDS: clk on the bus of a pair of SIMDs */
   uint32_t latency;    /* LDS: from the end of its service to the data */
   uint32_t value;      /* PRIORITY: the priority; WAIT: vmcnt | lgkmcnt << 8 */

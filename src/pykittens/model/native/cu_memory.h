@@ -41,16 +41,17 @@ static inline uint64_t lds_room(const Memory *m, const Machine *c, uint32_t pair
   return m->lds_count[pair] < c->lds_queue ? 0 : m->lds_end[pair][(m->lds_count[pair] - c->lds_queue) % QUEUE];
 }
 
-/* Serves an LDS instruction issued now; gives when its data is there. */
+/* Serves an LDS instruction issued now; gives when its data has passed the bus. */
 static uint64_t serve_lds(Memory *m, const TimingOp *op, const Cost *cost, uint32_t pair, uint64_t now, Work *work) {
   arrive(m, now, work);
   uint64_t start = later(now, m->lds_free);
   m->lds_free = start + cost->passes;
-  uint64_t end = later(later(m->bus_free[pair], start) + op->bus_clk, m->lds_free);
+  uint64_t moves = op->flags & GIVES_DATA ? now : start; /* what is written goes over the bus first */
+  uint64_t end = later(later(m->bus_free[pair], moves) + op->bus_clk, m->lds_free);
   m->bus_free[pair] = end;
   m->lds_end[pair][m->lds_count[pair]++ % QUEUE] = end;
   work->lds_busy += cost->passes, work->bus_busy += op->bus_clk;
-  return end + op->latency;
+  return end;
 }
 
 static inline uint64_t vmem_room(const Memory *m, const Machine *c) {
