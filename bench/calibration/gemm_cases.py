@@ -11,6 +11,7 @@ from pykittens.model.caches import CacheRates, Panels, cache_rates
 from pykittens.schedule.grid import Chiplet, RowMajor
 
 from . import gemm_schedules as gemm
+from . import gluon_schedules as gluon
 from .launches import Case, Chip, Launched, Schedule, loop_cycles, matrix_clk
 
 
@@ -89,22 +90,33 @@ def hipkittens_gemms(chip: Chip) -> Iterator[Case]:
 
 
 def gluon_gemms(chip: Chip) -> Iterator[Case]:
-    """Gluon's tiles of the interleaved GEMM, one wave on each SIMD, and its best one."""
+    """The steps of Gluon's tutorial, and its last schedule at nine tiles; one wave on each SIMD."""
+    shape = 4096, 4096, 8192
+    tile = gemm.Tile(256, 256, 64, gluon.MFMA[chip.arch.name], 32)
+    for name, config, loop in (
+        ("v2_async_copy", "base", gluon.ASYNC_COPY), ("v3_lds padded", "base", gluon.PADDED),
+        ("v4_global_prefetch", "base", gluon.GLOBAL_PREFETCH), ("v5_local_prefetch", "base", gluon.LOCAL_PREFETCH),
+        ("v7_sliceN", "llir+force-agpr+amdgcnas", gluon.SLICE_N),
+    ):  # fmt: skip
+        yield case_of(
+            f"gluon {name}", shape, config, gemm_figures(chip, tile, shape, partial(loop.schedule, chip.arch, 128))
+        )
     for m in (256, 128, 64):
         for n in (256, 128, 64):
-            tile = gemm.bf16(chip.arch, m, n)
-            shape = 16 * m, 16 * n, 8192
-            schedule = partial(gemm.interleave, chip.arch, tile, 128)
-            figures = gemm_figures(chip, tile, shape, schedule)
-            name = f"gluon v8_sliceMN tile {m}x{n}x64"
-            yield case_of(name, shape, "llir, 256 WGs, 1 wave/SIMD", figures)
+            tile, shape = gemm.Tile(m, n, 64, gluon.MFMA[chip.arch.name], 32), (16 * m, 16 * n, 8192)
+            loop = gluon.slice_mn(tile, gluon.MOVES if (m, n) == (256, 256) else 0)
+            figures = gemm_figures(chip, tile, shape, partial(loop.schedule, chip.arch, 128))
+            yield case_of(f"gluon v8_sliceMN tile {m}x{n}x64", shape, "llir, 256 WGs, 1 wave/SIMD", figures)
 
 
 def gluon_gfx942(chip: Chip) -> Iterator[Case]:
-    """Gluon's gfx942 GEMM with three barriers an iteration and with two."""
-    tile = gemm.Tile(256, 256, 64, "v_mfma_f32_16x16x16_f16", 16)
+    """Gluon's gfx942 GEMM as LLVM schedules it, and after each of three changes."""
+    shape = 4096, 4864, 8256
+    tile = gemm.Tile(256, 256, 64, gluon.MFMA[chip.arch.name], 16)
     rest = "; 256 mfma 16x16x16, 32 ds_read_b128, 16 ds_write_b128, 16 buffer_load_dwordx4 per iter/wave"
-    for name, barriers in (("opt2", 3), ("opt3 2 barriers", 2)):
-        schedule = partial(gemm.staged, chip.arch, 129, barriers)
-        figures = gemm_figures(chip, tile, (4096, 4864, 8256), schedule)
-        yield case_of("gluon gfx942 intra_wave 4-wave", (4096, 4864, 8256), name + rest, figures)
+    for name, loop in (
+        ("baseline", gluon.STAGED), ("opt1 llirSched", gluon.STAGED_SPACED), ("opt2", gluon.STAGED_PARKED),
+        ("opt3 2 barriers", gluon.STAGED_TWO_BARRIERS),
+    ):  # fmt: skip
+        figures = gemm_figures(chip, tile, shape, partial(loop.schedule, chip.arch, 129))
+        yield case_of("gluon gfx942 intra_wave 4-wave", shape, name + rest, figures)

@@ -1,4 +1,4 @@
-"""GEMM schedules as published: ping-pong, interleave, producer-consumer, and staging through registers."""
+"""GEMM schedules as published: ping-pong, interleave and producer-consumer."""
 
 from __future__ import annotations
 
@@ -75,10 +75,6 @@ def ping_pong(arch: Arch, tile: Tile, steps: int, drained: bool = False) -> tupl
     return program, waves
 
 
-IN_FLIGHT_KIB = 44
-"""That Gluon's small tiles keep under way (its tile model fits them so): they are copied more steps ahead."""
-
-
 def interleave(arch: Arch, tile: Tile, steps: int) -> tuple[Program, list[Wave]]:
     """HipKittens' 4 waves, 2 x 2: four clusters a step, copies and reads among the MFMAs, two waits with barriers."""
     program = Program(arch)
@@ -86,20 +82,18 @@ def interleave(arch: Arch, tile: Tile, steps: int) -> tuple[Program, list[Wave]]
     copies_a, copies_b = (max(1, tile.accesses(side // 2) // 4) for side in (tile.m, tile.n))
     mfmas = tile.mfmas(tile.m // 4, tile.n // 4)
     step = 2 * (copies_a + copies_b)
-    ahead = 1 + -(-IN_FLIGHT_KIB // (4 * step))
-    behind = (ahead - 2) * step
     waves = []
     for _ in range(4):
         wave = Wave(program)
-        wave.load(ahead * step)
-        wave.wait(vm=(ahead - 1) * step), wave.barrier(), wave.read(a + b)
+        wave.load(2 * step)
+        wave.wait(vm=step), wave.barrier(), wave.read(a + b)
         for _ in range(steps):
             wave.iteration()
-            wave.wait(vm=behind + 2 * copies_a + copies_b), wave.wait(lgkm=0), wave.barrier()
+            wave.wait(vm=2 * copies_a + copies_b), wave.wait(lgkm=0), wave.barrier()
             wave.spread(tile.mfma, mfmas, [("load", copies_a), ("read", b)])
             wave.wait(lgkm=0)
             wave.spread(tile.mfma, mfmas, [("load", copies_b), ("read", a)])
-            wave.wait(vm=behind + copies_a + 2 * copies_b), wave.barrier(), wave.wait(lgkm=0)
+            wave.wait(vm=copies_a + 2 * copies_b), wave.barrier(), wave.wait(lgkm=0)
             wave.spread(tile.mfma, mfmas, [("load", copies_b), ("read", a)])
             wave.spread(tile.mfma, mfmas, [("load", copies_a), ("read", b)])
         wave.store(tile.m * tile.n * 2 // 4 // 1024)
@@ -130,28 +124,5 @@ def producers(arch: Arch, tile: Tile, consumers: int, steps: int) -> tuple[Progr
                 wave.priority(0)
             wave.barrier()
         wave.store(64 * 64 * 2 // 1024)
-        waves.append(wave)
-    return program, waves
-
-
-def staged(arch: Arch, steps: int, barriers: int) -> tuple[Program, list[Wave]]:
-    """Gluon's gfx942 GEMM, 4 waves: 256 MFMAs, 32 reads, 16 writes and 16 loads an iteration, evenly among them."""
-    program = Program(arch)
-    mfma = "v_mfma_f32_16x16x16_f16"
-    waves = []
-    for _ in range(4):
-        wave = Wave(program)
-        wave.load(16, to_lds=False), wave.wait(vm=0), wave.write(16), wave.wait(lgkm=0), wave.barrier(), wave.read(16)
-        for _ in range(steps):
-            wave.iteration()
-            wave.wait(lgkm=0)
-            wave.spread(mfma, 128, [("read", 16), ("fetch", 16)])
-            wave.wait(lgkm=0), wave.barrier()
-            if barriers > 2:
-                wave.barrier()
-            wave.spread(mfma, 64, [("write_landed", 16)])
-            wave.wait(lgkm=0), wave.barrier()
-            wave.spread(mfma, 64, [("read", 16)])
-        wave.store(32)
         waves.append(wave)
     return program, waves

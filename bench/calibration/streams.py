@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -123,15 +124,51 @@ class Wave:
     def exp(self, count: int = 1) -> None:
         self.do("v_exp_f32", count)
 
+    def follow(self, order: str, mfma: str, conflict: int = 1) -> None:
+        """Writes an order of instructions: ``M4 8(R M) v16l0 B`` is 4 MFMAs, 8 times an LDS read and an MFMA, one wait
+        for vmcnt(16) and lgkmcnt(0), and a barrier.
+
+        Letters: M MFMA, R and W LDS read and write of 16 bytes a lane, L copy to LDS, G load to registers, S scalar, V
+        vector, T exponential, P packed f32, B barrier, J a branch, N s_nop 0; v and l with a count are waits.
+        ``conflict``: passes of a read's phases.
+        """
+        for name, count in _steps(order):
+            if name[0] in "vl":
+                counts = dict(re.findall(r"([vl])(\d+)", name))
+                self.wait(**{_WAITS[key]: int(value) for key, value in counts.items()})
+            elif name == "M":
+                self.mfma(mfma, count)
+            elif name == "R":
+                self.read(count, conflict=conflict)
+            elif name == "G":
+                self.load(count, to_lds=False)
+            elif name == "L":
+                self.load(count)
+            elif name == "W":
+                self.write(count)
+            else:
+                self.do(_PLAIN[name], count)
+
     def stream(self) -> Stream:
         self.do("s_endpgm")
         return Stream(np.array(self.ops, np.uint32), np.array(self.costs, COST))
 
-    def fetch(self) -> None:
-        """A global load to registers."""
-        self.load(to_lds=False)
 
-    def write_landed(self) -> None:
-        """Waits for the oldest of 16 loads to registers and writes it to LDS."""
-        self.wait(vm=15)
-        self.write()
+_WAITS = {"v": "vm", "l": "lgkm"}
+_PLAIN = {"S": "s_add_u32", "V": "v_mov_b32", "B": "s_barrier", "J": "s_cbranch_scc1", "N": "s_nop",
+          "T": "v_exp_f32", "P": "v_pk_mul_f32"}  # fmt: skip
+_TOKEN = re.compile(r"(\d+)\(([^()]*)\)|([A-Z])(\d*)|((?:[vl]\d+)+)")
+
+
+def _steps(order: str) -> Iterator[tuple[str, int]]:
+    """(instruction, how often) of an order."""
+    if _TOKEN.sub("", order).strip():
+        raise AssertionError(f"not an order of instructions: {_TOKEN.sub('', order).strip()}")
+    for times, group, letter, count, waits in _TOKEN.findall(order):
+        if group:
+            for _ in range(int(times)):
+                yield from _steps(group)
+        elif waits:
+            yield waits, 1
+        else:
+            yield letter, int(count or 1)
