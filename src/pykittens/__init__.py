@@ -48,6 +48,7 @@ _PUBLIC = {
     "mma_AtBt": "pykittens.tile",
     "phase": "pykittens.tile",
     "predict": "pykittens.modelled_launch",
+    "read_arguments": "pykittens.tile",
     "require_equal": "pykittens.tile",
     "rt": "pykittens.tile",
     "rv": "pykittens.tile",

@@ -34,11 +34,20 @@ def test_epilogues(arch: str, epilogue: dict[str, str], out: str) -> None:
 
 @pytest.mark.parametrize(
     ("kernel", "arch"),
-    [("gemm", "gfx950"), ("gemm_interleaved", "gfx950"), ("gemm_split", "gfx942"), ("gemm_specialized", "gfx950"),
-     ("gemm_staged", "gfx942")],
+    [("gemm", "gfx950"), ("gemm_grouped", "gfx950"), ("gemm_grouped", "gfx942"), ("gemm_interleaved", "gfx950"),
+     ("gemm_split", "gfx942"), ("gemm_specialized", "gfx950"), ("gemm_staged", "gfx942")],
 )  # fmt: skip
 def test_every_product_has_them(kernel: str, arch: str) -> None:
     run(with_epilogue(kernel, arch, "bf16", EVERYTHING), 70, 96, 200)
+
+
+@pytest.mark.parametrize("epilogue", EPILOGUES, ids=lambda each: "-".join(each.values()))
+def test_groups_have_columns_of_their_own(epilogue: dict[str, str]) -> None:
+    """Both layouts; the groups are uneven, and one is often empty."""
+    for layout, arch in (("ABt", "gfx942"), ("AB", "gfx950")):
+        choice = with_epilogue("gemm_grouped", arch, "f32", {"layout": layout, **epilogue})
+        for seed in range(2):
+            run(choice, 150, 61, 67, seed)
 
 
 def test_unknown_choices_are_refused() -> None:

@@ -8,9 +8,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from pykittens.errors import InputError
-from pykittens.tile import argument, block, f32, gl, load, load_scalar, require_equal, rt, rv, scalar, store
+from pykittens.tile import (
+    argument,
+    block,
+    f32,
+    gl,
+    load,
+    load_scalar,
+    read_arguments,
+    require_equal,
+    rt,
+    rv,
+    scalar,
+    store,
+)
 from pykittens.tile.dtypes import DType
 from pykittens.tile.expression import Int
 from pykittens.tile.ops import maps
@@ -35,7 +49,9 @@ class Epilogue:
     scales: ``tensor`` takes one f32 for A and one for B in memory (``scale_a[1]``, ``scale_b[1]``), ``row`` one for
     each row of A (``scale_a[M]``), ``col`` for each column of B (``scale_b[N]``), ``both`` both. scaling: numbers
     ``alpha`` and ``beta`` of the launch; with beta, C is read. bias: ``bias[M]`` (row) or ``bias[N]`` (col).
-    residual: ``R[M, N]``, added last. bias and R have C's dtype.
+    residual: ``R[M, N]``, added last. bias and R have C's dtype. A batch's matrices have an R each and share the rest.
+    Each group of a grouped product has columns of its own: ``scale_b[groups, N]``, ``bias[groups, N]``, and
+    ``scale_b[groups]`` of ``tensor``.
     """
 
     scales: str = "none"
@@ -56,9 +72,19 @@ class Epilogue:
         """Whether the product is stored as it is."""
         return all(getattr(self, name) == "none" for name in CHOICES)
 
-    def bind(self, C: gl) -> BoundEpilogue:
-        """Declare the arguments, for a result C; call it once, before the first loop."""
-        return BoundEpilogue(self, C)
+    def bind(self, C: gl, group: Group | None = None) -> BoundEpilogue:
+        """Declare the arguments, for a result C or a group's rows of it; call it once, before the first loop."""
+        return BoundEpilogue(self, C, group)
+
+
+@dataclass(frozen=True)
+class Group:
+    """The group of a grouped product that a workgroup works on: its ``number`` among ``count``, and its rows of C."""
+
+    number: Int
+    count: Int
+    first_row: Int
+    rows: Int
 
 
 @dataclass(frozen=True)
@@ -74,24 +100,31 @@ class _Vector:
 class BoundEpilogue:
     """An epilogue in a kernel being traced, with its arguments."""
 
-    def __init__(self, chosen: Epilogue, C: gl) -> None:
-        self.chosen, self.C = chosen, C
+    def __init__(self, chosen: Epilogue, C: gl, group: Group | None = None) -> None:
+        self.chosen, self.group, self.all = chosen, group, C
+        self.C = self._rows_of(C)
+        self.names: list[str] = []
         self.vectors: list[_Vector] = []
-        self.numbers: list[scalar | Int] = []
+        self.elements: list[tuple[gl, Int]] = []
+        """Numbers that are in memory."""
+        self.numbers: list[scalar] = []
         scales = chosen.scales
         if scales == "tensor":
-            self.numbers += [load_scalar(argument(name, gl(f32, rank=1)), 0) for name in ("scale_a", "scale_b")]
+            self._element("scale_a", 0, 1)
+            self._element("scale_b", *((group.number, group.count) if group else (0, 1)))
         if scales in ("row", "both"):
             self._vector("scale_a", "rows", f32, maps.mul)
         if scales in ("col", "both"):
             self._vector("scale_b", "cols", f32, maps.mul)
         if chosen.scaling != "none":
-            self.numbers.append(argument("alpha", scalar()))
-        self.beta = argument("beta", scalar()) if chosen.scaling == "alpha_beta" else None
+            self.numbers.append(self._argument("alpha", scalar()))
+        self.beta = self._argument("beta", scalar()) if chosen.scaling == "alpha_beta" else None
         if chosen.bias != "none":
             self._vector("bias", {"row": "rows", "col": "cols"}[chosen.bias], C.dtype, maps.add)
         self.residual = (
-            argument("R", gl(C.dtype, rank=2 if C.batch_stride is None else 3)) if chosen.residual == "add" else None
+            self._argument("R", gl(C.dtype, rank=2 if C.batch_stride is None else 3))
+            if chosen.residual == "add"
+            else None
         )
         if self.residual is not None:
             if C.batch_stride is not None:
@@ -99,11 +132,34 @@ class BoundEpilogue:
                 self.residual = self.residual[C.batch]
             require_equal(self.residual.rows, C.rows, "R and C must have the same M (rows)")
             require_equal(self.residual.cols, C.cols, "R and C must have the same N (columns)")
+            self.residual = self._rows_of(self.residual)
+
+    def _rows_of(self, tensor: gl) -> gl:
+        """The group's rows of a tensor that has all groups'."""
+        return tensor.rows_from(self.group.first_row, self.group.rows) if self.group else tensor
+
+    def _argument(self, name: str, declared: gl | scalar) -> Any:
+        """One that takes no registers before `store`: loops have few left."""
+        self.names.append(name)
+        return argument(name, declared, late=True)
+
+    def _element(self, name: str, index: Int, count: Int) -> None:
+        vector = self._argument(name, gl(f32, rank=1))
+        what = "one element" if isinstance(count, int) else "one element for each group"
+        require_equal(vector.cols, count, f"{name} must have {what}")
+        self.elements.append((vector, index))
 
     def _vector(self, name: str, axis: str, dtype: DType, op: maps.Map) -> None:
-        vector = argument(name, gl(dtype, rank=1))
-        length = self.C.rows if axis == "rows" else self.C.cols
-        require_equal(vector.cols, length, f"{name} and C must have the same length ({axis})")
+        C, group = self.all, self.group
+        vector = self._argument(name, gl(dtype, rank=2 if group and axis == "cols" else 1))
+        require_equal(
+            vector.cols, C.rows if axis == "rows" else C.cols, f"{name} and C must have the same length ({axis})"
+        )  # fmt: skip
+        if group and axis == "cols":
+            require_equal(vector.rows, group.count, f"{name} must have a row for each group")
+            vector = vector.row(group.number)
+        elif group:
+            vector = vector.elements_from(group.first_row, group.rows)
         self.vectors.append(_Vector(name, axis, vector, op))
 
     def store(self, row: Int, col: Int, c: rt) -> None:
@@ -112,17 +168,21 @@ class BoundEpilogue:
             if self.chosen.plain:
                 store(self.C.tile(row, col), c)
                 return
+            read_arguments(*self.names)
+            numbers = [*self.numbers, *(load_scalar(vector, index) for vector, index in self.elements)]
             # A row of base tiles at a time, so that few registers are needed besides the accumulators.
             step = c.shape.rows
             of_columns = {v.name: self._values(c, v, col) for v in self.vectors if v.axis == "cols"}
             for i in range(c.rows // step):
                 with block():
-                    self._store_rows(row * (c.rows // step) + i, col, c.subtile(step, c.cols, i, 0), of_columns)
+                    self._store_rows(
+                        row * (c.rows // step) + i, col, c.subtile(step, c.cols, i, 0), of_columns, numbers
+                    )
 
-    def _store_rows(self, row: Int, col: Int, c: rt, of_columns: dict[str, rv]) -> None:
+    def _store_rows(self, row: Int, col: Int, c: rt, of_columns: dict[str, rv], numbers: list[scalar]) -> None:
         x, target = _like(c, "x"), self.C.tile(row, col)
         maps.copy(x, c)
-        for number in self.numbers:
+        for number in numbers:
             maps.mul(x, x, number)
 
         def apply(op: maps.Map) -> None:

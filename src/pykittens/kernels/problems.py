@@ -13,7 +13,6 @@ from .gemm_staged import gemm_staged
 from .grouped_problem import GROUPS, GroupedProblem
 from .problem import Option, Problem, Size
 from .product_problem import (
-    ACTIVATION,
     EPILOGUE,
     FLOATS_8,
     FLOATS_16,
@@ -38,7 +37,7 @@ _ALL = (
     ),
     GroupedProblem(
         gemm_grouped,
-        (dtype_option(*FLOATS_16, *FLOATS_8), OUT, LAYOUT, ACTIVATION),
+        (dtype_option(*FLOATS_16, *FLOATS_8), OUT, LAYOUT, *EPILOGUE),
         (M_SIZE, N_SIZE, K_SIZE, GROUPS),
     ),
     ProductProblem(gemm_interleaved, (dtype_option("e4m3fn", "e5m2", *FLOATS_16), OUT, *EPILOGUE)),

@@ -22,12 +22,11 @@ FLOATS_16 = ("bf16", "f16")
 FLOATS_8 = ("e4m3fn", "e5m2", "e4m3fnuz", "e5m2fnuz")
 LAYOUT = Option("layout", ("ABt", "AB"), "B is N x K (ABt) or K x N (AB)", "--layout")
 OUT = Option("out", ("bf16", "f16", "f32"), "type of C", "--out-dtype")
-ACTIVATION = Option("activation", CHOICES["activation"], "function of each element", "--activation")
 EPILOGUE = (
     Option("scales", CHOICES["scales"], "f32 scales of A's rows and B's columns", "--scales"),
     Option("scaling", CHOICES["scaling"], "numbers alpha of A B and beta of the old C", "--scaling"),
     Option("bias", CHOICES["bias"], "a bias for each row or column", "--bias"),
-    ACTIVATION,
+    Option("activation", CHOICES["activation"], "function of each element", "--activation"),
     Option("residual", CHOICES["residual"], "a matrix added last", "--residual"),
 )
 ALPHA, BETA = np.float32(0.75), np.float32(-1.5)
@@ -63,7 +62,7 @@ class ProductProblem(Problem):
         shapes = {"A": (m, k), "B": (k, n) if _choice(options, "layout") == "AB" else (n, k)}
         found: dict[str, Any] = {name: drawn(shape, dtype) for name, shape in shapes.items()}
         scaling, scales = _choice(options, "scaling"), _choice(options, "scales")
-        found["C"] = _old((m, n), out) if scaling == "alpha_beta" else np.full((m, n), np.nan, out)
+        found["C"] = old_result((m, n)).astype(out) if scaling == "alpha_beta" else np.full((m, n), np.nan, out)
         lengths = {"tensor": (1, 1), "row": (m, None), "col": (None, n), "both": (m, n)}.get(scales, (None, None))
         for name, length in zip(("scale_a", "scale_b"), lengths, strict=True):
             if length is not None:
@@ -119,10 +118,10 @@ def _factors(tensors: Mapping[str, Array], options: Options) -> tuple[Any, Any]:
     return a, b.T if _choice(options, "layout") == "AB" else b
 
 
-def _old(shape: tuple[int, int], dtype: Any) -> Array:
+def old_result(shape: tuple[int, int]) -> Array:
     """What C holds before a kernel that reads it: a pattern that every type holds exactly."""
     rows, cols = np.indices(shape)
-    return np.asarray(((7 * rows + 3 * cols) % 17 - 8) / 8).astype(dtype)
+    return np.asarray(((7 * rows + 3 * cols) % 17 - 8) / 8)
 
 
 def _scale(tensors: Mapping[str, Array], options: Options) -> Any:
@@ -144,7 +143,7 @@ def _before_activation(tensors: Mapping[str, Array], options: Options) -> tuple[
     value = a @ b.T * _scale(tensors, options)
     size = np.abs(value)
     if _choice(options, "scaling") == "alpha_beta":
-        old = float(BETA) * _old(value.shape, np.float64)
+        old = float(BETA) * tensors.get("old", old_result(value.shape))
         value, size = value + old, size + np.abs(old)
     if "bias" in tensors:
         bias = tensors["bias"].astype(np.float64)

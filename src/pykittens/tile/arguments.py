@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pykittens.asm.metadata import KernelArgument
 from pykittens.asm.program import user_line
 from pykittens.errors import BuildError, InputError
-from pykittens.isa.registers import s
+from pykittens.isa.registers import Reg, s
 
 from . import dtypes
 from .dtypes import DType
@@ -36,12 +36,13 @@ _KERNARG_POINTER = s[0:1]
 class TensorArgument:
     """One tensor parameter: the `gl` that the kernel function sees, at ``offset`` bytes of the kernarg segment.
 
-    ``shape``: of a workspace, which no caller passes.
+    ``late``: the kernel reads it with `read_arguments`. ``shape``: of a workspace, which no caller passes.
     """
 
     name: str
     tensor: gl
     offset: int
+    late: bool = False
     shape: tuple[Int, ...] | None = None
 
     def fields(self) -> list[tuple[str, Expr, int, int]]:
@@ -62,11 +63,12 @@ class TensorArgument:
 
 @dataclass(frozen=True)
 class ScalarArgument:
-    """One f32 number."""
+    """One f32 number; ``late`` as of tensors."""
 
     name: str
     scalar: scalar
     offset: int
+    late: bool = False
 
     @property
     def end(self) -> int:
@@ -108,11 +110,14 @@ def bind_signature(function: Callable[..., None], options: dict[str, Any], arch:
     return arguments
 
 
-def argument(name: str, declared: gl | scalar) -> Any:
-    """One more argument of the kernel being traced, after those it has: for parts that several kernels share."""
+def argument(name: str, declared: gl | scalar, *, late: bool = False) -> Any:
+    """One more argument of the kernel being traced, after those it has: for parts that several kernels share.
+
+    ``late``: it takes registers where `read_arguments` names it, not from the start.
+    """
     trace = current()
     _refuse_twice(trace, name)
-    bound = bind(name, declared, {}, trace.arch, trace.arguments)
+    bound = replace(bind(name, declared, {}, trace.arch, trace.arguments), late=late)
     trace.arguments.append(bound)
     return bound.tensor if isinstance(bound, TensorArgument) else bound.scalar
 
@@ -135,7 +140,8 @@ def workspace(name: str, dtype: str | DType, shape: tuple[Int, ...]) -> gl:
     tensor.cols = shape[-1]
     if len(shape) == 2:
         tensor.rows, tensor.stride = shape[0], shape[1] * kind.bytes
-    trace.arguments.append(TensorArgument(name, tensor, trace.arguments[-1].end if trace.arguments else 0, shape))
+    offset = trace.arguments[-1].end if trace.arguments else 0
+    trace.arguments.append(TensorArgument(name, tensor, offset, shape=shape))
     return tensor
 
 
@@ -164,15 +170,15 @@ def kernarg_layout(arguments: list[Argument], numbers: Sequence[str]) -> tuple[l
     return layout, end + 8 * -(-len(numbers) // 2)
 
 
-def load_arguments(emit: Lowering, arguments: list[Argument]) -> None:
-    """Read all arguments into SGPRs that stay."""
+def load_arguments(emit: Lowering, arguments: list[Argument], take: Callable[[int], Reg]) -> None:
+    """Read these arguments into SGPRs from ``take``."""
     for a in arguments:
         if isinstance(a, ScalarArgument):
-            reg = emit.scalars.take()
+            reg = take(1)
             emit.ins("s_load_dword", reg, _KERNARG_POINTER, None, offset=a.offset)
             emit.inputs[a.scalar.value] = reg
             continue
-        pointer = emit.scalars.take(2)
+        pointer = take(2)
         emit.ins("s_load_dwordx2", pointer, _KERNARG_POINTER, None, offset=a.offset)
         _known(emit, a.tensor.pointer, pointer)
         fields = a.fields()
@@ -180,7 +186,7 @@ def load_arguments(emit: Lowering, arguments: list[Argument]) -> None:
             # Two neighbouring numbers come at once.
             together = 2 if len(fields) > 1 and fields[0][3] == fields[1][3] == 4 and fields[0][2] % 8 == 0 else 1
             dwords = sum(size // 4 for *_, size in fields[:together])
-            reg = emit.scalars.take(dwords)
+            reg = take(dwords)
             name = "s_load_dword" if dwords == 1 else "s_load_dwordx2"
             emit.ins(name, reg, _KERNARG_POINTER, None, offset=fields[0][2])
             for i, (_, value, _, size) in enumerate(fields[:together]):

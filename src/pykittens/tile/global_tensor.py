@@ -62,6 +62,20 @@ class gl:
         view.rows = uniform(count, f"the rows of {self.name}")
         return view
 
+    def elements_from(self, start: Int, count: Int) -> gl:
+        """Of a vector: ``count`` elements from ``start`` on, as a vector of its own."""
+        view = copy(self)
+        # A row of one element after the other, of which the first is ``start``.
+        view.stride, view.first_row = self.dtype.bytes, uniform(start, f"the first element of {self.name}")
+        view.cols = uniform(count, f"the elements of {self.name}")
+        return view
+
+    def row(self, index: Int) -> gl:
+        """Of a matrix: one row, as a vector."""
+        view = self.rows_from(index, 1)
+        view.rank = 1
+        return view
+
     def aligned(self, size: int) -> Int:
         """1 if the address and the strides are multiples of ``size`` (a power of two) bytes, else 0."""
         low: Int = leaf("low", self.pointer) | self.stride

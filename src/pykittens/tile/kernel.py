@@ -218,7 +218,7 @@ def _assembly(
     code = kernel.function.__code__
     # What belongs to no op stands at the kernel's own line, so that the bytes do not depend on who builds it.
     with emit.program.at(f"{code.co_filename}:{code.co_firstlineno}"):
-        load_arguments(emit, trace.arguments)
+        load_arguments(emit, [a for a in trace.arguments if not a.late], scalars.take)
         _wave_and_lane(emit, trace.wave_count)
         emit.run(trace.nodes)
         emit.ins("s_endpgm")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .arrive import arrive
+from .late_arguments import read_arguments
 from .mma import mma_AB, mma_ABt, mma_AtB, mma_AtBt
 from .move import load, store
 from .scalar_load import load_scalar
@@ -21,6 +22,7 @@ __all__ = [
     "mma_AtB",
     "mma_AtBt",
     "priority",
+    "read_arguments",
     "staging",
     "store",
     "wait_for",
