@@ -41,19 +41,18 @@ def test_the_joint_order_beats_the_others_as_in_the_paper() -> None:
 
 
 def test_the_best_is_no_worse_than_any() -> None:
-    choices = list(searched(GRID, "gfx950"))
+    choices = searched(GRID, "gfx950", most=1000)
     best = pk.best_order(9216, 9216, 9216, (192, 256))
     assert figures_of(best, GRID, "gfx950").seconds == min(choice.figures.seconds for choice in choices)
-    assert len({str(choice.order) for choice in choices}) == len(choices)
+    assert len({str(choice.order) for choice in choices}) == len(choices) > 100
 
 
-@pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
 @pytest.mark.parametrize(
-    "grid",
+    ("arch", "grid"),
     [
-        GemmGrid(8192, 8192, 8192, (256, 256)), GemmGrid(14592, 14592, 14592, (256, 256)),
-        GemmGrid(57 * 256, 76 * 192, 4096, (256, 192)), GemmGrid(128, 28672, 8192, (128, 128)),
-        GemmGrid(20000, 100, 512, (128, 128), 1), GemmGrid(1000, 1000, 3000, (128, 128), batch=7),
+        ("gfx950", GemmGrid(8192, 8192, 8192, (256, 256))), ("gfx942", GemmGrid(57 * 256, 19 * 256, 4096, (256, 256))),
+        ("gfx950", GemmGrid(57 * 192, 38 * 256, 4096, (192, 256))), ("gfx942", GemmGrid(128, 28672, 8192, (128, 128))),
+        ("gfx950", GemmGrid(9000, 100, 512, (128, 128), 1)), ("gfx942", GemmGrid(900, 900, 3000, (128, 128), batch=7)),
     ],
     ids=str,
 )  # fmt: skip
@@ -64,7 +63,7 @@ def test_what_a_launch_gets_is_never_slower_than_row_major_and_near_the_best(gri
     )  # fmt: skip
     seconds = figures_of(order, grid, arch).seconds
     assert seconds <= figures_of(RowMajor(), grid, arch).seconds
-    assert seconds <= 1.01 * min(choice.figures.seconds for choice in searched(grid, arch))
+    assert seconds <= 1.01 * searched(grid, arch, most=1000)[0].figures.seconds
 
 
 def test_grids_of_any_size_get_an_order() -> None:
@@ -87,4 +86,4 @@ def test_chips_differ() -> None:
 
 def test_huge_grids_are_refused() -> None:
     with pytest.raises(InputError, match="workgroups"):
-        list(searched(GemmGrid(1 << 20, 1 << 20, 64, (64, 64)), "gfx950"))
+        searched(GemmGrid(1 << 20, 1 << 20, 64, (64, 64)), "gfx950")

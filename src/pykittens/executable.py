@@ -115,14 +115,14 @@ class Executable:
                 args.append(value)
             else:
                 args += [_extent(value), *_sizes(value)]
-        if trace.placement is not None:
+        if trace.numbers:
             args += [inputs[leaf("order", name)] for name in NAMES]
         block = (64 * self.built.trace.wave_count, 1, 1)
         return {"grid": grid, "block": block, "args": args}
 
     def order_for(self, *tensors: Any) -> Order | None:
         """The grid order of a launch on these tensors (or shapes of tensors): the one that the kernel was compiled
-        with, or the one that the model chose; None of a kernel that has none, and where there is nothing to do.
+        with, or the one that the model chose; None of a kernel that calls none, and where there is nothing to do.
 
         Raises as a launch does for a wrong number of tensors and for sizes that do not fit each other.
         """
@@ -190,13 +190,21 @@ class Executable:
     @cached_property
     def written(self) -> frozenset[str]:
         """Names of the tensors that the kernel stores to."""
+        return self._accessed(stores=True)
+
+    @cached_property
+    def loaded(self) -> frozenset[str]:
+        """Names of the tensors that the kernel loads from."""
+        return self._accessed(stores=False)
+
+    def _accessed(self, stores: bool) -> frozenset[str]:
         names: set[str] = set()
 
         def walk(nodes: list[Any]) -> None:
             for node in nodes:
                 if hasattr(node, "body"):
                     walk(node.body)
-                elif node.op.name == "store":
+                elif (node.op.name == "store") is stores:
                     names.update(arg.tensor.name for arg in node.args if isinstance(arg, GlobalTile))
 
         walk(self.built.trace.nodes)

@@ -25,7 +25,7 @@ _MOST_SEARCHED = 1 << 16
 _MOST_COUNTED = 1 << 13
 """Workgroups by which the order of a launch is chosen: the steady part of a larger grid is like its first rows."""
 _SHORTLIST = 6
-"""Orders of the least traffic, whose figures are compared for a launch."""
+"""So many orders of the least traffic are compared for a launch."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,7 @@ class Choice:
     figures: OrderFigures
 
 
+@lru_cache(maxsize=1024)
 def figures_of(
     order: Chiplet | RowMajor, grid: GemmGrid, arch: str, device: str | None = None, per_cu: int = 1
 ) -> OrderFigures:
@@ -44,9 +45,8 @@ def figures_of(
     return order_figures(grid, order.tiles(grid.rows, grid.cols), chip, chip.device(device), per_cu)
 
 
-def candidates(grid: GemmGrid, xcds: int) -> Iterator[Chiplet | RowMajor]:
-    """Row-major, and every window with every chunk that makes a difference."""
-    yield RowMajor()
+def candidates(grid: GemmGrid, xcds: int) -> Iterator[Chiplet]:
+    """Every window with every chunk that makes a difference."""
     whole = -(-grid.rows * grid.cols // xcds)
     for window in WINDOWS:
         if window <= grid.rows:
@@ -54,17 +54,23 @@ def candidates(grid: GemmGrid, xcds: int) -> Iterator[Chiplet | RowMajor]:
                 yield Chiplet(window, chunk, xcds)
 
 
-def searched(grid: GemmGrid, arch: str, device: str | None = None, per_cu: int = 1) -> Iterator[Choice]:
-    """The figures of all `candidates`, row-major first.
+def searched(grid: GemmGrid, arch: str, device: str | None = None, most: int = _SHORTLIST) -> list[Choice]:
+    """The figures of row-major and of those ``most`` candidates that have the least traffic, the best first.
 
-    Raises InputError for more workgroups than are searched in reasonable time.
+    Of equal ones row-major comes first. Raises InputError for more workgroups than are searched in reasonable time.
     """
     if grid.workgroups > _MOST_SEARCHED:
         raise InputError(
             "grid-size", f"{grid.workgroups} workgroups, at most {_MOST_SEARCHED} are searched", fix="use larger tiles"
         )
-    for order in candidates(grid, chips.get(arch).device(device).xcds):
-        yield Choice(order, figures_of(order, grid, arch, device, per_cu))
+    chip = chips.get(arch)
+    product = chip.device(device)
+    orders: list[Chiplet | RowMajor] = [RowMajor()]
+    if grid.workgroups > product.xcds:
+        traffic = {order: _traffic_seconds(order, grid, chip, product) for order in candidates(grid, product.xcds)}
+        orders += sorted(traffic, key=lambda order: traffic[order])[:most]
+    choices = [Choice(order, figures_of(order, grid, arch, device)) for order in orders]
+    return sorted(choices, key=lambda choice: choice.figures.seconds)
 
 
 def best_order(
@@ -73,22 +79,15 @@ def best_order(
 ) -> Chiplet | RowMajor:  # fmt: skip
     """The order whose modelled time is shortest for C[m, n] = A[m, k] B[n, k]; row-major where none is better.
 
-    Of all `candidates` those of the least traffic are compared. A kernel that is compiled without an order takes this
-    one at each launch; it is found once for a grid, in milliseconds, and remembered.
+    A kernel that is compiled without an order takes this one at each launch; it is found once for a grid, in
+    milliseconds, and remembered.
     """
     return _best(GemmGrid(m, n, k, tile, element_bytes, batch), arch, device)
 
 
 @lru_cache(maxsize=4096)
 def _best(grid: GemmGrid, arch: str, device: str | None) -> Chiplet | RowMajor:
-    chip = chips.get(arch)
-    product = chip.device(device)
-    grid = _counted(grid)
-    if grid.workgroups <= product.xcds:
-        return RowMajor()
-    traffic = {order: _traffic_seconds(order, grid, chip, product) for order in candidates(grid, product.xcds)}
-    shortlist = sorted(traffic, key=lambda order: traffic[order])[:_SHORTLIST]
-    return min((RowMajor(), *shortlist), key=lambda order: figures_of(order, grid, arch, device).seconds)
+    return searched(_counted(grid), arch, device)[0].order
 
 
 def _counted(grid: GemmGrid) -> GemmGrid:

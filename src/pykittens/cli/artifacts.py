@@ -14,10 +14,11 @@ if TYPE_CHECKING:
 
 def file_stem(exe: Executable, options: dict[str, str]) -> str:
     """``gemm-gfx950-bf16-f32-ABt-bias_row``: kernel, chip and what was chosen; builds do not overwrite each other."""
-    chosen = {name: value for name, value in options.items() if value not in ("none", "auto")}
+    chosen = {name: value for name, value in options.items() if value not in ("none", "auto", "best")}
     plain = ("dtype", "out", "layout")
     parts = [value if name in plain else f"{name}_{value}" for name, value in chosen.items()]
-    return "-".join([exe.name, exe.arch, *parts])
+    # Of an order's name (chiplet:8,64) what some file systems do not take is left out.
+    return "-".join([exe.name, exe.arch, *parts]).replace(":", "_").replace(",", "_")
 
 
 def check_directory(directory: Path) -> None:

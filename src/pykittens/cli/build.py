@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,8 +37,10 @@ class BuildGroup(kc.KernelGroup):
 def compiled(problem: Problem, arch: str, options: dict[str, str]) -> tuple[Executable, float]:
     """The kernel with these options, and the seconds from Python to the code object's bytes."""
     from pykittens.executable import compile
+    from pykittens.schedule import grid
 
     problem.check_options(options)
+    grid.named(options.get("order", "best"))
     start = time.perf_counter()
     exe = compile(problem.kernel, arch, **options)
     return exe, time.perf_counter() - start
@@ -56,7 +59,13 @@ def resources(exe: Executable) -> dict[str, int]:
 
 def option_figures(problem: Problem, options: dict[str, str]) -> dict[str, str]:
     """The options by their names on the command line: ``out_dtype`` for ``--out-dtype``."""
-    return {option.flag.strip("-").replace("-", "_"): options[option.name] for option in problem.options}
+    flags = {option.name: option.flag.strip("-").replace("-", "_") for option in problem.options}
+    return {flags.get(name, name): options[name] for name in kc.option_names(problem)}
+
+
+def order_figures(exe: Executable, tensors: Mapping[str, Any]) -> dict[str, str]:
+    """The grid order that a launch on these tensors has, of a kernel that takes one."""
+    return {"launch_order": str(exe.order_for(*tensors.values()) or "none")} if "order" in exe.built.options else {}
 
 
 def _build(problem: Problem, values: dict[str, Any]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from pykittens.kernels.problem import Problem
 
 DEFAULT_ARCH = "gfx950"
+ORDERS = ("best", "row-major", "chiplet:WINDOW,CHUNK")
 CODE_OBJECT_SUFFIXES = (".co", ".hsaco")
 
 
@@ -55,7 +57,27 @@ def option_parameters(problem: Problem) -> list[inspect.Parameter]:
             words=f"{option.words[:1].upper()}{option.words[1:]}: {', '.join(option.values)}.",
         )
         for option in problem.options
+    ] + [
+        parameter(
+            f"option_{option.name}", str, option.default, option.flag, words=f"{option.words}: {', '.join(ORDERS)}."
+        )
+        for option in order_options(problem)
     ]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class OrderOption:
+    """The grid order of a kernel that takes one, on the command line."""
+
+    default: str
+    name: str = "order"
+    flag: str = "--order"
+    words: str = "Which workgroup has which tile; best is what the model chooses for the sizes"
+
+
+def order_options(problem: Problem) -> list[OrderOption]:
+    """One, or none where the kernel takes no order."""
+    return [OrderOption(str(order)) for name, order in problem.kernel.options().items() if name == "order"]
 
 
 def sizes_of(problem: Problem, values: Mapping[str, Any]) -> dict[str, int]:
@@ -63,7 +85,13 @@ def sizes_of(problem: Problem, values: Mapping[str, Any]) -> dict[str, int]:
 
 
 def options_of(problem: Problem, values: Mapping[str, Any]) -> dict[str, str]:
-    return {option.name: values[f"option_{option.name}"] for option in problem.options}
+    """The build-time choices by their names, the grid order (a name) among them."""
+    return {name: values[f"option_{name}"] for name in option_names(problem)}
+
+
+def option_names(problem: Problem) -> list[str]:
+    """The names of the choices that a command has options for."""
+    return [option.name for option in (*problem.options, *order_options(problem))]
 
 
 def command(

@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
+from pykittens.cli import kernel_commands as kc
+
 
 def list_kernels(
     arch: Annotated[str, typer.Option("--arch", help="Only kernels for this chip: gfx942 or gfx950.")] = "",
@@ -28,6 +30,9 @@ def list_kernels(
             "options": [
                 {"flag": o.flag, "values": list(o.values), "default": defaults[o.name], "description": o.words}
                 for o in problem.options
+            ] + [
+                {"flag": o.flag, "values": list(kc.ORDERS), "default": o.default, "description": o.words}
+                for o in kc.order_options(problem)
             ],
         })  # fmt: skip
     if as_json:

@@ -60,7 +60,7 @@ def _device_parameter() -> Any:
 def _profile(problem: Problem, values: dict[str, Any]) -> None:
     import numpy as np
 
-    from pykittens.cli.build import compiled
+    from pykittens.cli.build import compiled, order_figures
     from pykittens.cli.host_memory import host_memory
     from pykittens.modelled_launch import predict
 
@@ -72,7 +72,8 @@ def _profile(problem: Problem, values: dict[str, Any]) -> None:
     tensors = problem.tensors(sizes, options, rng)
     prediction = predict(exe, *tensors.values(), device=values["device"] or None)
     folder = Path(inspect.getfile(problem.kernel.function)).parent
-    profile_report.show(prediction, values, exe.sim_kernel, [folder], exe)
+    order = order_figures(exe, tensors).get("launch_order")
+    profile_report.show(prediction, values, exe.sim_kernel, [folder], exe, order)
 
 
 class _RepeatedNumbers:

@@ -39,11 +39,12 @@ def show(
     kernel: Kernel,
     folders: Sequence[Path],
     exe: Executable | None = None,
+    order: str | None = None,
 ) -> None:
     """Print the prediction and write the files that ``values`` ask for.
 
-    folders: where source files lie. exe: what was built, if it was, for the names of its tiles. Raises InputError for a
-    file that cannot be written.
+    folders: where source files lie. exe: what was built, if it was, for the names of its tiles. order: of the launch's
+    tiles, where the kernel has one. Raises InputError for a file that cannot be written.
     """
     from pykittens.cli import output
 
@@ -51,18 +52,18 @@ def show(
     if values["html"]:
         from pykittens.report.html_page import profile_page
 
-        page = profile_page(prediction, _registers(kernel, exe), _sources(prediction, folders))
+        page = profile_page(prediction, _registers(kernel, exe), _sources(prediction, folders), order)
         written["html"] = _write(values["html"], page)
     if values["trace"]:
         from pykittens.report.perfetto import perfetto_trace
 
         written["trace"] = _write(values["trace"], perfetto_trace(prediction))
     if values["as_json"]:
-        output.print_json({**prediction.figures(), **written})
+        output.print_json({**prediction.figures(), **({"launch_order": order} if order else {}), **written})
         return
     from pykittens.report.profile_text import print_profile
 
-    print_profile(prediction)
+    print_profile(prediction, order=order)
     for name, path in written.items():
         print(f"{name}: {path}")
 

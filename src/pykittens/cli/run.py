@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from pykittens.cli import kernel_commands as kc
-from pykittens.cli.build import compiled, option_figures, resources
+from pykittens.cli.build import compiled, option_figures, order_figures, resources
 from pykittens.cli.one_line_errors import WRONG_RESULT
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ class RunGroup(kc.KernelGroup):
 
 
 def _run(problem: Problem, values: dict[str, Any]) -> None:
+    import numpy as np
+
     from pykittens.cli import artifacts, output
     from pykittens.cli.host_memory import host_memory
 
@@ -55,12 +57,14 @@ def _run(problem: Problem, values: dict[str, Any]) -> None:
     problem.check_options(options)
     problem.check_sizes(sizes, options, host_memory())
     exe, compile_seconds = compiled(problem, values["arch"], options)
-    outcome = _launch(problem, exe, sizes, options, values["seed"])
+    tensors = problem.tensors(sizes, options, np.random.default_rng(values["seed"]))
+    outcome = _launch(problem, exe, tensors, sizes, options)
     # Only now are the sizes known to be good: a launch that is refused leaves no files.
     co, assembly = artifacts.write_artifacts(exe, Path(values["out"]), artifacts.file_stem(exe, options))
     figures = {
         "kernel": exe.name, "arch": exe.arch, "device": "virtual GPU", "shape": list(sizes.values()),
-        **option_figures(problem, options), "seed": values["seed"], **outcome, **resources(exe),
+        **option_figures(problem, options), **order_figures(exe, tensors), "seed": values["seed"], **outcome,
+        **resources(exe),
         "compile_seconds": compile_seconds, "code_object": str(co), "assembly": str(assembly),
     }  # fmt: skip
     if values["as_json"]:
@@ -75,14 +79,11 @@ def _run(problem: Problem, values: dict[str, Any]) -> None:
 
 
 def _launch(
-    problem: Problem, exe: Executable, sizes: dict[str, int], options: dict[str, str], seed: int
+    problem: Problem, exe: Executable, tensors: dict[str, Any], sizes: dict[str, int], options: dict[str, str]
 ) -> dict[str, Any]:
     """What came of it: ``passed``, the errors, instructions and seconds. A fault is a result too, and a wrong one."""
-    import numpy as np
-
     from pykittens.errors import Fault
 
-    tensors = problem.tensors(sizes, options, np.random.default_rng(seed))
     start = time.perf_counter()
     try:
         run = exe(*tensors.values())

@@ -70,7 +70,7 @@ def gemm_split(
     turns = cdiv(deep, WAVES)  # of a workgroup that has all of K
     splits = splits_of(splits, rows * cols, turns)
     current().batches, split = splits, WORKGROUP[2]
-    row, col = order(rows, cols)
+    row, col = grid.place(order, A, C, (height, width))
     result = Epilogue(**epilogue).bind(C)
     a, b = rt(dtype, height, depth, copies=2), rt(dtype, width, depth, copies=2)
     c = rt(f32, height, width)

@@ -12,7 +12,9 @@ from pykittens.errors import InputError
 _ROUNDS = 3
 
 
-def draw_orders(orders: Mapping[str, np.ndarray], rows: int, cols: int, xcds: int, places: int, path: Path) -> None:
+def draw_orders(
+    title: str, orders: Mapping[str, np.ndarray], rows: int, cols: int, xcds: int, places: int, path: Path
+) -> None:
     """One row of maps for each order: all tiles by XCD, then what runs in the first dispatch rounds.
 
     orders: (tile row, tile column) of each workgroup in launch order, by name. places: workgroups that run at a time.
@@ -29,6 +31,7 @@ def draw_orders(orders: Mapping[str, np.ndarray], rows: int, cols: int, xcds: in
     figure, axes = pyplot.subplots(
         len(orders), rounds + 1, figsize=(3.0 * (rounds + 1), 3.0 * len(orders)), squeeze=False, layout="constrained"
     )
+    figure.suptitle(title, fontsize=11)
     image = None
     for line, (name, tiles) in zip(axes, orders.items(), strict=True):
         for column, axis in enumerate(line):
@@ -37,13 +40,16 @@ def draw_orders(orders: Mapping[str, np.ndarray], rows: int, cols: int, xcds: in
             shown = np.arange(len(tiles))[first:last]
             owner[tiles[shown, 0], tiles[shown, 1]] = shown % xcds
             image = axis.imshow(owner, cmap="tab10", vmin=-0.5, vmax=9.5, interpolation="nearest", aspect="auto")
-            axis.set_title(f"{name}: all tiles" if not column else f"round {column}", fontsize=9)
+            axis.set_title(f"round {column}" if column else name, fontsize=9, loc="left")
             axis.set_xticks([0, cols - 1]), axis.set_yticks([0, rows - 1])
             axis.tick_params(labelsize=7)
     if image is not None:
         bar = figure.colorbar(image, ax=axes, ticks=range(xcds), shrink=0.5, label="XCD")
         bar.ax.set_ylim(-0.5, xcds - 0.5)
     figure.supxlabel("tile column", fontsize=9), figure.supylabel("tile row", fontsize=9)
+    if path.suffix.lower().lstrip(".") not in (kinds := figure.canvas.get_supported_filetypes()):
+        pyplot.close(figure)
+        raise InputError("picture-kind", f"there are no {path.suffix!r} pictures", fix=f"use one of {', '.join(kinds)}")
     try:
         figure.savefig(path, dpi=110)
     except OSError as error:

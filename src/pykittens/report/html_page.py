@@ -23,11 +23,16 @@ _NO_LINES = "The code object has no line table, so there is no source to show."
 _SCRIPTS = ("code_panes.js", "timeline.js", "grid.js")
 
 
-def profile_page(prediction: Prediction, registers: RegisterFile, sources: Mapping[str, str] | None = None) -> str:
+def profile_page(
+    prediction: Prediction,
+    registers: RegisterFile,
+    sources: Mapping[str, str] | None = None,
+    order: str | None = None,
+) -> str:
     """The page.
 
     registers: the kernel's vector registers, with tiles where they are known. sources: texts of source files by the
-    names that the line table has.
+    names that the line table has. order: what the order of the launch's tiles is called, where one is known.
     """
     p = prediction
     size, block = (" × ".join(map(str, each)) for each in (p.grid, p.block))
@@ -44,7 +49,7 @@ def profile_page(prediction: Prediction, registers: RegisterFile, sources: Mappi
         "registers": register_section(p, registers),
         "guesses": _guesses(p),
     }
-    for section in (_timeline(p), _code(p, sources or {}), lds_section(p), _grid(p)):
+    for section in (_timeline(p), _code(p, sources or {}), lds_section(p), _grid(p, order)):
         parts["data"] = parts.get("data", "") + section.pop("data", "")
         parts |= section
     first, *pieces = _asset("profile_page.html").split("{{")
@@ -113,7 +118,7 @@ def _code(p: Prediction, sources: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _grid(p: Prediction) -> dict[str, str]:
+def _grid(p: Prediction, order: str | None) -> dict[str, str]:
     grid, d = grid_data(p), p.dispatch
     rounds = "1 round" if d.rounds == 1 else f"{d.rounds:,} rounds"
     dispatch = (
@@ -122,7 +127,7 @@ def _grid(p: Prediction) -> dict[str, str]:
         "memory-side cache."
     )
     return {
-        "grid_words": escape(grid["words"]),
+        "grid_words": (f"Their order is <code>{escape(order)}</code>. " if order else "") + escape(grid["words"]),
         "grid_count": str(len(grid["row"])),
         "xcds": legend({f"XCD {i}": colour for i, colour in enumerate(grid["colours"])}),
         "dispatch": dispatch,

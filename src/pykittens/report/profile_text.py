@@ -14,8 +14,8 @@ _BAR = 24
 _SMALLEST = 0.0005
 
 
-def print_profile(prediction: Prediction, console: Any = None) -> None:
-    """Print it by `rich`, on stdout unless a console is given."""
+def print_profile(prediction: Prediction, console: Any = None, order: str | None = None) -> None:
+    """Print it by `rich`, on stdout unless a console is given. order: of the launch's tiles, where one is known."""
     from rich.console import Console
 
     out = console or Console(highlight=False, markup=False)
@@ -24,7 +24,8 @@ def print_profile(prediction: Prediction, console: Any = None) -> None:
     out.print(
         f"{p.kernel} on {p.device} ({p.arch}), grid {grid}, block {block}: every figure is modelled, not measured"
     )
-    out.print(_table("Summary (modelled)", ("figure", "value", "note"), summary_rows(p), right=(1,)))
+    summary = summary_rows(p) + ([("grid order", order, "of the output's tiles")] if order else [])
+    out.print(_table("Summary (modelled)", ("figure", "value", "note"), summary, right=(1,)))
     stalls = [
         (name, f"{100 * share:.1f} %", bar(share)) for name, share in list(p.stalls.items())[:_REASONS]
         if share >= _SMALLEST

@@ -20,7 +20,7 @@ from pykittens.errors import BuildError, InputError
 from pykittens.tile.expression import Expr, Int, cdiv, evaluate
 from pykittens.tile.global_tensor import gl
 from pykittens.tile.program_inputs import WORKGROUP
-from pykittens.tile.trace import current, require_equal
+from pykittens.tile.trace import Trace, current, require_equal
 
 from . import grid_code
 from .grid_code import OrderNumbers
@@ -42,9 +42,12 @@ class Work:
 class RowMajor:
     """Tiles along rows, one after the other, as they come to the chip."""
 
+    def __str__(self) -> str:
+        return "row-major"
+
     def __call__(self, rows: Int, cols: Int, work: Work | None = None) -> tuple[Int, Int]:
         """This workgroup's (tile row, tile column); the launch has cols x rows workgroups."""
-        trace = current()
+        trace = _recorded(Placement(self, rows, cols, work, _xcds()))
         trace.grid = (cols, rows, trace.batches)
         return WORKGROUP[1], WORKGROUP[0]
 
@@ -77,6 +80,9 @@ class Chiplet:
             if value is not None and value < 1:
                 raise InputError("grid-order", f"{name} is {value}, at least 1 is needed")
 
+    def __str__(self) -> str:
+        return f"chiplet:{self.window},{self.chunk}"
+
     def __call__(self, rows: Int, cols: Int, work: Work | None = None) -> tuple[Int, Int]:
         """This workgroup's (tile row, tile column); the launch has rows * cols workgroups in one row."""
         return _placed(Placement(self, rows, cols, work, self.xcds or _xcds()))
@@ -104,6 +110,9 @@ class Modelled:
     all of them.
     """
 
+    def __str__(self) -> str:
+        return "best"
+
     def __call__(self, rows: Int, cols: Int, work: Work | None = None) -> tuple[Int, Int]:
         """This workgroup's (tile row, tile column); the launch has as many workgroups as there are tiles."""
         if work is None:
@@ -122,7 +131,7 @@ Order = RowMajor | Chiplet
 class Placement:
     """An order in a kernel: over how many tiles, of what, and on how many XCDs."""
 
-    order: Chiplet | Modelled
+    order: RowMajor | Chiplet | Modelled
     rows: Int
     cols: Int
     work: Work | None
@@ -142,26 +151,48 @@ def _xcds() -> int:
     return chips.get(current().arch).device().xcds
 
 
-def _placed(placement: Placement) -> tuple[Int, Int]:
-    """Record the code of an order in the kernel that is being traced; this workgroup's tile."""
+def _recorded(placement: Placement) -> Trace:
+    """The kernel that is being traced, now with this order."""
     trace = current()
     if trace.placement is not None:
         raise BuildError("two-orders", "the kernel has a grid order already", where=user_line(), fix="call one of them")
+    trace.placement = placement
+    return trace
+
+
+def _placed(placement: Placement) -> tuple[Int, Int]:
+    """Record the code of an order in the kernel that is being traced; this workgroup's tile."""
+    trace = _recorded(placement)
     if len(trace.stack) > 1:
         raise BuildError("order-inside", "a grid order is called inside a loop or condition", where=user_line(),
                          fix="call it first")  # fmt: skip
-    trace.placement = placement
     trace.numbers = tuple(f"order.{name}" for name in grid_code.NAMES)
     trace.grid = (grid_code.LAUNCH_COLS, grid_code.LAUNCH_ROWS, trace.batches)
     grid_code.place_tile(placement.xcds, trace.arguments, plain=isinstance(placement.order, Modelled))
     return grid_code.ROW, grid_code.COL
 
 
-def place(order: Callable[..., tuple[Int, Int]], A: gl, C: gl, tile: tuple[int, int]) -> tuple[Int, Int]:
-    """This workgroup's tile (row, column) of C = A B by an order; ``tile`` has so many rows and columns."""
+def place(order: Callable[..., tuple[Int, Int]] | str, A: gl, C: gl, tile: tuple[int, int]) -> tuple[Int, Int]:
+    """This workgroup's tile (row, column) of C = A B by an order or its name; ``tile`` has so many rows and columns."""
     height, width = tile
     work = Work(height, width, A.cols, A.dtype.bits)
-    return order(cdiv(C.rows, height), cdiv(C.cols, width), work)
+    chosen = named(order) if isinstance(order, str) else order
+    if not callable(chosen):
+        raise InputError("grid-order", f"order is {order!r}", fix="use pk.grid.chiplet, pk.grid.row_major or a name")
+    return chosen(cdiv(C.rows, height), cdiv(C.cols, width), work)
+
+
+def named(words: str) -> RowMajor | Chiplet | Modelled:
+    """The order with this name: ``row-major``, ``chiplet:W,C`` with window W and chunk C, or ``best`` (`Modelled`)."""
+    window, comma, chunk = words.removeprefix("chiplet:").partition(",")
+    if words.startswith("chiplet:") and comma and window.isdecimal() and chunk.isdecimal():
+        return Chiplet(int(window), int(chunk))
+    for order in (RowMajor(), Modelled()):
+        if words == str(order):
+            return order
+    raise InputError(
+        "grid-order", f"there is no order {words!r}", fix="use best, row-major or chiplet:W,C, such as chiplet:8,64"
+    )
 
 
 def batch(*tensors: gl) -> tuple[gl, ...]:

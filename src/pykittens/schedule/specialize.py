@@ -1,4 +1,4 @@
-"""Wave specialization: some waves of a workgroup copy, the others compute, and barriers keep them a stage apart.
+"""Wave specialization: some waves of a workgroup copy, the others compute; barriers or flags in LDS keep them apart.
 
 On AMD every wave of a workgroup gets as many registers as the largest, so the producers' are lost to the accumulators
 (paper, Table 2): it is here for comparison.
@@ -6,25 +6,31 @@ On AMD every wave of a workgroup gets as many registers as the largest, so the p
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from pykittens.asm.program import user_line
-from pykittens.errors import BuildError
+from pykittens.errors import BuildError, InputError
 from pykittens.tile.expression import Int, below, maximum
+from pykittens.tile.flags import flags
+from pykittens.tile.ops import barrier, clear, poll, post, wait_for
 from pykittens.tile.program_inputs import WAVE
 from pykittens.tile.team import Team
-from pykittens.tile.trace import current, phase, when
+from pykittens.tile.tiles import st
+from pykittens.tile.trace import current, loop, phase, when
+
+SYNC = ("barriers", "flags")
 
 
 class Specialize:
-    """The roles of one kernel: the first ``producers`` waves copy (``load(…, team=roles.team)``)."""
+    """The roles of one kernel: the first ``producers`` waves copy (``load(…, team=roles.team)``), others compute."""
 
     def __init__(self, producers: int) -> None:
         waves = current().wave_count
         if not 0 < producers < waves:
             raise BuildError("producers", f"{producers} of {waves} waves are producers", where=user_line())
         self.team = Team(0, producers)
+        self.consumers = waves - producers
         self._producing = below(WAVE, producers)
 
     @property
@@ -34,7 +40,7 @@ class Specialize:
 
     @contextmanager
     def produce(self) -> Iterator[None]:
-        """What only the producers do: copies, without waits and barriers, which belong to all waves."""
+        """What only the producers do: copies."""
         with when(self._producing), phase("produce"):
             yield
 
@@ -43,3 +49,56 @@ class Specialize:
         """What only the consumers do."""
         with when(below(self.team.count - 1, WAVE)), phase("consume"):
             yield
+
+    def run(
+        self, steps: Int, produce: Callable[[Int], None], consume: Callable[[Int], None],
+        tiles: Callable[[Int], Sequence[st]], *, stages: int, sync: str = "barriers",
+    ) -> None:  # fmt: skip
+        """``steps`` steps, ``stages`` of them in LDS at a time: the copies of ``produce(t)`` fill ``tiles(t)``, which
+        ``consume(t)`` reads; both are called while tracing, with ``t % stages`` known.
+
+        sync: ``barriers`` hold all waves up once a step, and ``produce`` is called for up to ``stages - 1`` steps
+        too many; with ``flags`` a producer waits only for a stage that is read, and a consumer for one that is full.
+        """
+        if sync not in SYNC:
+            raise InputError("option-value", f"sync is {sync!r}", fix=f"use one of {', '.join(SYNC)}")
+        if stages < 2:
+            raise BuildError("stages", f"{stages} stages, producers need 2 to work ahead", where=user_line())
+        together = self._by_barriers if sync == "barriers" else self._by_flags
+        together(steps, produce, consume, tiles, stages)
+
+    def _by_barriers(
+        self, steps: Int, produce: Callable[[Int], None], consume: Callable[[Int], None],
+        tiles: Callable[[Int], Sequence[st]], stages: int,
+    ) -> None:  # fmt: skip
+        with self.produce():
+            for first in range(stages - 1):
+                produce(first)
+        wait_for(*tiles(0))
+        barrier()
+        for t in loop(steps, unroll=stages):
+            with self.produce():
+                produce(t + stages - 1)
+            with self.consume():
+                consume(t)
+            wait_for(*tiles(t + 1))
+            barrier()
+
+    def _by_flags(
+        self, steps: Int, produce: Callable[[Int], None], consume: Callable[[Int], None],
+        tiles: Callable[[Int], Sequence[st]], stages: int,
+    ) -> None:  # fmt: skip
+        full, free = flags(stages, name="full"), flags(stages, name="free")
+        clear(full, free)
+        barrier()
+        with self.produce():
+            for t in loop(steps, unroll=stages):
+                # A stage's first step finds it free; before each other one, all consumers have posted once more.
+                poll(free[t % stages], t // stages * self.consumers, *tiles(t))
+                produce(t)
+                post(full[t % stages], *tiles(t))
+        with self.consume():
+            for t in loop(steps, unroll=stages):
+                poll(full[t % stages], (t // stages + 1) * self.team.count, *tiles(t))
+                consume(t)
+                post(free[t % stages], *tiles(t))
