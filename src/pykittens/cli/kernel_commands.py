@@ -91,7 +91,7 @@ def options_of(problem: Problem, values: Mapping[str, Any]) -> dict[str, str]:
 
 def option_names(problem: Problem) -> list[str]:
     """The names of the choices that a command has options for."""
-    return [option.name for option in (*problem.options, *order_options(problem))]
+    return [*(option.name for option in problem.options), *(option.name for option in order_options(problem))]
 
 
 def command(
