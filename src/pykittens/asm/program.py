@@ -56,6 +56,15 @@ class WaitFor:
     where: str | None = None
     phase: str | None = None
     registers: tuple[Reg, ...] = ()
+    reads: bool = False
+    """Whether this wave's reads of the tiles, too, have returned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Acquired:
+    """Here this wave knows, by a flag, that other waves' accesses of these LDS tiles so far have completed."""
+
+    tiles: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +89,7 @@ class Line:
     unchecked: bool = False
 
 
-Item = Line | LabelMark | Remark | WaitFor | BarriersApart
+Item = Line | LabelMark | Remark | WaitFor | Acquired | BarriersApart
 
 
 def user_line() -> str | None:

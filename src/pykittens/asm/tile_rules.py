@@ -3,12 +3,13 @@
 Every wave runs the same program, so what holds for this wave's copies and reads holds for those of the others. A copy
 into a tile is in flight, then landed (this wave has waited), then visible (a barrier came after that): only then may
 the tile be read. Before the next copy into it, this wave's reads have returned and a barrier came after that. Where
-some waves run barriers behind the others (ping-pong), as many more barriers are needed.
+some waves run barriers behind the others (ping-pong), as many more barriers are needed. A flag in LDS that was polled
+stands for a barrier, for the tiles that it is about.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from pykittens.errors import BuildError
@@ -45,6 +46,16 @@ class TileRules:
         most = count + 1
         copies, reads = (frozenset((i, min(n, most)) for i, n in part) for part in (state.copies, state.reads))
         return TileState(copies, reads, most)
+
+    def acquired(self, state: TileState, tiles: Collection[str], in_flight: Callable[[int], bool]) -> TileState:
+        """The state once a flag has told that the accesses of these tiles so far are done, in all waves."""
+        copies = frozenset(
+            (i, n) for i, n in state.copies if in_flight(i) or not set(self.lines[i].lds_writes) <= set(tiles)
+        )
+        reads = frozenset(
+            (i, n) for i, n in state.reads if in_flight(i) or not set(self.lines[i].lds_reads) <= set(tiles)
+        )
+        return TileState(copies, reads, state.barriers)
 
     def after(self, i: int, state: TileState, in_flight: Callable[[int], bool]) -> TileState:
         """The state after item ``i``."""

@@ -15,7 +15,7 @@ from pykittens.isa.instruction import Instruction
 
 from .control_flow import forward, jumps
 from .pending import Pending, accesses
-from .program import BarriersApart, Item, Line, Program, Remark, WaitFor
+from .program import Acquired, BarriersApart, Item, Line, Program, Remark, WaitFor
 from .tile_rules import TileRules, TileState
 
 _WAIT = DEFINITIONS["s_waitcnt"]
@@ -23,7 +23,7 @@ _NAMES_SHOWN = 3
 
 
 def insert(program: Program) -> Program:
-    """The program with every wait that it needs, and neither `WaitFor` nor `BarriersApart`.
+    """The program with every wait that it needs, and no `WaitFor`, `Acquired` and `BarriersApart`.
 
     Raises BuildError where LDS tiles are read or overwritten too early (see tile_rules.py), and what
     `Program.control_flow` raises.
@@ -95,9 +95,15 @@ class _Waits:
             if isinstance(item, BarriersApart):
                 tiles = self.rules.apart(tiles, item.count)
                 continue
+            if isinstance(item, Acquired):
+                tiles = self.rules.acquired(tiles, item.tiles, pending.under_way)
+                continue
             if isinstance(item, WaitFor):
                 loads = self._loading(mask_of(item.registers), pending)
-                copies = {c for c in pending.items() if set(item.tiles) & set(self.lines[c].lds_writes)}
+                named = set(item.tiles)
+                copies = {c for c in pending.items() if named & set(self.lines[c].lds_writes)}
+                if item.reads:
+                    copies |= {c for c in pending.items() if named & set(self.lines[c].lds_reads)}
                 self._wait(copies | loads, pending, item, out)
                 busy = self._registers(pending)
                 continue

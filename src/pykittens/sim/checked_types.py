@@ -20,6 +20,7 @@ EVENTS = 1024
 READS = 1024
 """Reads of memory that a wave keeps."""
 _HISTORY, _OUTSTANDING, _COUNTED, _RELEASES, _ACQUIRES = 4, 160, 3, 65536, 16
+_FLAGS = 64
 
 
 class Role(IntEnum):
@@ -147,6 +148,16 @@ class Shadow(ctypes.Structure):
     )  # fmt: skip
 
 
+class Flags(ctypes.Structure):
+    """`Flags`: what LDS atomics put in order."""
+
+    _fields_ = (
+        ("count", c_uint64), ("at", c_uint64 * _FLAGS), ("known", c_uint64 * (2 * MAX_WAVES) * _FLAGS),
+        ("number", c_uint64 * MAX_WAVES), ("coming", c_uint64 * (2 * MAX_WAVES) * MAX_WAVES),
+        ("acquired", c_uint64 * (2 * MAX_WAVES) * MAX_WAVES),
+    )  # fmt: skip
+
+
 class Checker(ctypes.Structure):
     """`Checker`: what is known of a workgroup."""
 
@@ -157,7 +168,7 @@ class Checker(ctypes.Structure):
         ("shadow", c_uint64), ("undefined_scalar", c_uint64), ("event", c_uint64), ("shadows", c_uint64),
         ("group", c_uint64), ("atomics", c_uint64), ("event_count", c_uint64), ("lds_dwords", c_uint64),
         ("apart", c_uint64), ("shared", c_uint64), ("source", c_uint64 * LANES), ("carried", c_uint8 * 16 * LANES),
-        ("carries", c_uint64),
+        ("carries", c_uint64), ("flags", Flags),
         ("wave", Watched * MAX_WAVES),
     )  # fmt: skip
 

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from pykittens.asm.program import BarriersApart, Item, Program, WaitFor
+from pykittens.asm.program import Acquired, BarriersApart, Item, Program, WaitFor
 from pykittens.errors import BuildError
 from pykittens.isa.registers import Reg
 
@@ -63,10 +63,16 @@ class Lowering:
         finally:
             self.program.items = before
 
-    def wait_for(self, tiles: tuple[str, ...], registers: tuple[Reg, ...]) -> None:
-        """From here on this wave's copies into these shared tiles and its loads into these registers have landed."""
+    def wait_for(self, tiles: tuple[str, ...], registers: tuple[Reg, ...], reads: bool = False) -> None:
+        """From here on this wave's copies into these shared tiles and its loads into these registers have landed;
+        with ``reads``, its reads of the tiles have returned.
+        """
         where, phase = self.program.where, self.program.phase
-        self.program.items.append(WaitFor(tiles, where=where, phase=phase, registers=registers))
+        self.program.items.append(WaitFor(tiles, where=where, phase=phase, registers=registers, reads=reads))
+
+    def acquired(self, tiles: tuple[str, ...]) -> None:
+        """From here on a flag has told that what other waves had done to these shared tiles is complete."""
+        self.program.items.append(Acquired(tiles))
 
     def barriers_apart(self, count: int) -> None:
         """From here on some waves run ``count`` barriers behind the others."""

@@ -12,6 +12,7 @@ static void begin_wave(Checker *c, Group *g, uint32_t number) {
 
 static void begin_group(Checker *c, Group *g) {
   c->group = g->id + 1, c->apart = 0;
+  __builtin_memset(&c->flags, 0, sizeof c->flags);
   for (uint32_t i = 0; i < g->launch->waves; i++) begin_wave(c, g, i);
   __builtin_memset(c->lds_undefined, NOBODY_WROTE, 4 * c->lds_dwords);
   __builtin_memset(c->scratch_undefined, NOBODY_WROTE, (uint64_t)g->launch->waves * g->launch->private_bytes * LANES);
@@ -53,6 +54,7 @@ const uint64_t *check_limits(Wave *w, uint32_t in) {
     me->limits_of = me->epoch;
     for (uint32_t i = 0; i < w->group->launch->waves; i++)
       for (uint32_t k = 0; k < CLASSES; k++) me->limit[2 * i + k] = (check_at_barrier(me, &c->wave[i], k, 0) + 1) << 32;
+    check_told(me->limit, c->flags.acquired[w->id]);
   }
   for (uint32_t k = 0; k < CLASSES; k++) me->limit[2 * w->id + k] = k == in ? ~0ull : (me->done[k] + 1) << 32;
   return me->limit;
@@ -186,7 +188,10 @@ int32_t checked(Wave *w, const Op *op) {
   }
   if (undefined) check_operands(w, a);
   switch (a->role) {
-    case WAITS: settle(me, a->vmcnt, a->lgkmcnt); break;
+    case WAITS:
+      settle(me, a->vmcnt, a->lgkmcnt);
+      check_flags_settled(c, me, w->id);
+      break;
     case ARRIVES: arrive(w, a); break;
     case ENDS: end(w, a); break;
     case PLAIN: break;
@@ -195,6 +200,7 @@ int32_t checked(Wave *w, const Op *op) {
       if (a->space > LDS_SPACE && check_memory(w, a) != NEXT) return FAULT; /* of a copy to LDS this first */
       if (a->space == LDS_SPACE || a->role == LOADS_TO_LDS) check_lds(w, a);
       owe(me, a);
+      if (a->role == LDS_ATOMIC) return check_flag(w, a);
       if (a->role == PERMUTES) {
         check_lanes(w, a);
         return undefined ? check_arithmetic(w, a) : a->inner->handler(w, a->inner);

@@ -141,6 +141,14 @@ typedef struct Shadow {
 #define REWRITTEN 0x80000000u
 #define SEVERAL_WAVES (1ull << 30)
 
+/* What LDS atomics put in order (checked_flags.c), as limits of cells like Watched.limit: `known` by dword `at`; `coming`
+ * to a wave with its DS instruction `number`, and `acquired` by it. */
+enum { FLAG_DWORDS = 64 };
+typedef struct Flags {
+  uint64_t count, at[FLAG_DWORDS], known[FLAG_DWORDS][2 * MAX_WAVES];
+  uint64_t number[MAX_WAVES], coming[MAX_WAVES][2 * MAX_WAVES], acquired[MAX_WAVES][2 * MAX_WAVES];
+} Flags;
+
 struct Checker {
   uint64_t *writer;        /* per dword of LDS: stamp of the last write */
   uint64_t *reader;        /* [wave][dword]: stamp of the last read */
@@ -160,6 +168,7 @@ struct Checker {
   uint64_t source[LANES]; /* host addresses of what the lanes of a copy to LDS read; 0: zeros */
   uint8_t carried[LANES][16]; /* of what a copy to LDS reads, for each byte one of Defined; where `carries` says so */
   uint64_t carries;
+  Flags flags;
   Watched wave[MAX_WAVES];
 };
 
@@ -190,6 +199,10 @@ typedef struct LdsPlaces {
 void check_gives_up(Wave *w, const Watch *a, uint32_t why);
 /* What wave `other` had completed, or with `issued` begun, when it arrived at the last barrier that `me` passed. */
 uint64_t check_at_barrier(const Watched *me, const Watched *other, uint32_t in, int issued);
+/* Does an LDS atomic, with the order that it brings about; then, when a wave has waited: what has come to it. */
+int32_t check_flag(Wave *w, const Watch *a);
+void check_told(uint64_t *known, const uint64_t *more);
+void check_flags_settled(Checker *c, Watched *me, uint32_t wave);
 
 /* Before an operation on LDS, and on other memory: of a copy to LDS the latter first. */
 void check_lds(Wave *w, const Watch *a);

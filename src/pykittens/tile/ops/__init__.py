@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .arrive import arrive
+from .flags import clear, poll, post
 from .late_arguments import read_arguments
 from .mma import mma_AB, mma_ABt, mma_AtB, mma_AtBt
 from .move import load, store
@@ -15,12 +16,15 @@ __all__ = [
     "arrive",
     "barrier",
     "barriers_apart",
+    "clear",
     "load",
     "load_scalar",
     "mma_AB",
     "mma_ABt",
     "mma_AtB",
     "mma_AtBt",
+    "poll",
+    "post",
     "priority",
     "read_arguments",
     "staging",
