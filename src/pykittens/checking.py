@@ -54,7 +54,8 @@ def check_launch(
 
 
 def check_call(exe: Executable, *tensors: Any, **launch: Any) -> Report:
-    """Run a kernel of ours on tensors in checked mode; its written tensors have to be written whole.
+    """Run a kernel of ours on tensors in checked mode; its written tensors have to be written whole. Contents of those
+    that it does not load, and of its workspaces, count as never written.
 
     The report's ``lds`` has the bank conflicts of the first workgroup's LDS accesses by tile: ``.lds["Bs read"]``.
     """
@@ -70,7 +71,12 @@ def check_call(exe: Executable, *tensors: Any, **launch: Any) -> Report:
     )
     for trace in exe.sim_kernel.trace(**copies) if copies else ():
         table.add_trace(trace)
-    report = check_launch(exe.sim_kernel, outputs=outputs, tiles=exe.lds_names(), **arguments, **launch)
+    undefined = [tensor for name, tensor in outputs.items() if name not in exe.loaded and tensor.size]
+    # Tensors are passed as bytes and counters as integers, so that numbers are workspaces.
+    undefined += [a for a in arguments["args"] if isinstance(a, np.ndarray) and a.dtype.kind == "f" and a.size]
+    report = check_launch(
+        exe.sim_kernel, outputs=outputs, tiles=exe.lds_names(), undefined=undefined, **arguments, **launch
+    )
     return replace(report, lds=table)
 
 

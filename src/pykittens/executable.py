@@ -48,8 +48,8 @@ class Executable:
 
     @cached_property
     def arguments(self) -> list[Argument]:
-        """What a call takes, in order: the kernel's arguments but for the workspaces that the launch brings."""
-        return [argument for argument in self.built.arguments if not _is_workspace(argument)]
+        """What a call takes, in order: the kernel's arguments but for what the launch itself brings."""
+        return [a for a in self.built.arguments if not (_is_workspace(a) or _is_computed(a))]
 
     @cached_property
     def metadata(self) -> Any:
@@ -109,6 +109,9 @@ class Executable:
         for argument in self.built.arguments:
             if _is_workspace(argument):
                 args.append(_workspace(argument, inputs))
+                continue
+            if _is_computed(argument):
+                args.append(inputs[argument.scalar.value])
                 continue
             value = next(given)
             if isinstance(argument, ScalarArgument):
@@ -216,11 +219,18 @@ class Executable:
         for argument, value in zip(self.arguments, values, strict=True):
             if isinstance(argument, TensorArgument):
                 inputs |= zip((leaf for _, leaf, _, _ in argument.fields()), _sizes(value), strict=True)
+        for argument in self.built.arguments:
+            if _is_computed(argument):
+                inputs[argument.scalar.value] = int(evaluate(argument.computed, inputs))
         return inputs
 
 
 def _is_workspace(argument: Argument) -> TypeGuard[TensorArgument]:
     return isinstance(argument, TensorArgument) and argument.shape is not None
+
+
+def _is_computed(argument: Argument) -> TypeGuard[ScalarArgument]:
+    return isinstance(argument, ScalarArgument) and argument.computed is not None
 
 
 def _workspace(argument: TensorArgument, inputs: dict[Expr, Any]) -> np.ndarray:

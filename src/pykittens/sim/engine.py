@@ -40,10 +40,16 @@ class Target:
         return self.has("avx512bw") and self.has("avx512vl")
 
     @property
+    def placement(self) -> dict[str, str]:
+        """Relocations and code model. On x86 an object's sections come to lie anywhere in a process, so that 32-bit
+        distances between them break beside gigabytes of arrays; elsewhere llvmlite keeps them together."""
+        return {"reloc": "static", "codemodel": "large"} if self.is_x86 else {"reloc": "pic", "codemodel": "small"}
+
+    @property
     def identity(self) -> str:
         """All that decides what this LLVM makes of IR for this CPU."""
         version = ".".join(map(str, llvm.llvm_version_info))
-        return f"llvm {version} {self.triple} {self.cpu} {self.features}"
+        return f"llvm {version} {self.triple} {self.cpu} {self.features} {self.placement['codemodel']}"
 
     def compile(self, ir: str) -> bytes:
         """An object file; RuntimeError with LLVM's words for IR that it does not take. Threads may compile at once."""
@@ -59,7 +65,7 @@ def _machine(target: Target) -> llvm.TargetMachine:
     machines: dict[Target, llvm.TargetMachine] = _local.__dict__.setdefault("machines", {})
     if target not in machines:
         machines[target] = llvm.Target.from_triple(target.triple).create_target_machine(
-            cpu=target.cpu, features=target.features, opt=2, reloc="pic", codemodel="small", jit=True
+            cpu=target.cpu, features=target.features, opt=2, jit=True, **target.placement
         )
     return machines[target]
 

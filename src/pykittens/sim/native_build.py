@@ -26,9 +26,11 @@ from pykittens.sim.engine import host
 
 _DIRECTORIES = (Path(__file__).parent / "native", Path(__file__).parents[1] / "model" / "native")
 _FLAGS = (
-    "-c", "-O3", "-std=c11", "-nostdinc", "-ffp-contract=off", "-ffreestanding", "-fPIC", "-fno-stack-protector",
+    "-c", "-O3", "-std=c11", "-nostdinc", "-ffp-contract=off", "-ffreestanding", "-fno-stack-protector",
     "-fno-asynchronous-unwind-tables", "-fno-math-errno", "-fno-sanitize=all", "-Wall", "-Wextra", "-Werror",
 )  # fmt: skip
+_PLACEMENT = {"large": ("-fno-pic", "-mcmodel=large"), "small": ("-fPIC",)}
+"""By code model: see `Target.placement`."""
 _TIMEOUT_SECONDS = 300
 _lock = threading.Lock()
 
@@ -51,7 +53,7 @@ def _engine() -> llvm.ExecutionEngine:
     host()
     with ThreadPoolExecutor() as pool:
         objects = list(pool.map(_object, _files("*.c")))
-    target = llvm.Target.from_default_triple().create_target_machine(reloc="pic", codemodel="small", jit=True)
+    target = llvm.Target.from_default_triple().create_target_machine(jit=True, **host().placement)
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target)
     for blob in objects:
         engine.add_object_file(llvm.ObjectFileRef.from_data(blob))
@@ -86,8 +88,8 @@ def _compile(source: Path) -> bytes:
         # ziglang's own headers: a machine without a C compiler has none, and others' may differ.
         headers = Path(str(files("ziglang"))) / "lib" / "include"
         cpu = "-march=native" if host().is_x86 else "-mcpu=native"
-        command = [sys.executable, "-m", "ziglang", "clang", *_FLAGS, cpu, "-isystem", str(headers)]
-        command += [str(source), "-o", str(output)]
+        command = [sys.executable, "-m", "ziglang", "clang", *_FLAGS, *_PLACEMENT[host().placement["codemodel"]], cpu]
+        command += ["-isystem", str(headers), str(source), "-o", str(output)]
         try:
             done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_TIMEOUT_SECONDS)
         except subprocess.TimeoutExpired:

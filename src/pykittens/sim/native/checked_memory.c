@@ -64,9 +64,17 @@ static int reaches_lds(const Wave *w, const Lanes *at) {
   return 0;
 }
 
+static int32_t reach(const Access *x, Lanes *at) {
+  uint32_t purpose = x->atomic ? ATOMIC : x->writes ? STORE : LOAD;
+  switch (x->a->space) {
+    case BUFFER_SPACE: return buffer_lanes(x->w, &x->a->access, x->extent, purpose, at);
+    case GLOBAL_SPACE: return global_lanes(x->w, &x->a->access, x->extent, purpose, at);
+    case FLAT_SPACE: return flat_lanes(x->w, &x->a->access, x->extent, purpose, at);
+    default: return scratch_lanes(x->w, &x->a->access, x->extent, purpose, at);
+  }
+}
+
 static int32_t vector(Access *x) {
-  static const Reach reaches[] = {[BUFFER_SPACE] = buffer_lanes, [GLOBAL_SPACE] = global_lanes,
-                                  [FLAT_SPACE] = flat_lanes, [SCRATCH_SPACE] = scratch_lanes};
   Wave *w = x->w;
   const Watch *a = x->a;
   if (a->format) x->extent = format_bytes(w, &a->access, !x->writes);
@@ -77,7 +85,7 @@ static int32_t vector(Access *x) {
     return NEXT;
   }
   uint64_t out_of_range = w->group->counter[BUFFER_OUT_OF_RANGE];
-  if (reaches[a->space](w, &a->access, x->extent, x->atomic ? ATOMIC : x->writes ? STORE : LOAD, &at) != NEXT) return FAULT;
+  if (reach(x, &at) != NEXT) return FAULT;
   w->group->counter[BUFFER_OUT_OF_RANGE] = out_of_range; /* the operation itself counts it */
   if (a->space == FLAT_SPACE && reaches_lds(w, &at)) check_gives_up(w, a, FLAT_TO_LDS);
   if (a->space != SCRATCH_SPACE) {
