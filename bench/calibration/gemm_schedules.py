@@ -41,7 +41,10 @@ def fp8(m: int, n: int, k: int = 128) -> Tile:
 
 
 def ping_pong(arch: Arch, tile: Tile, steps: int, drained: bool = False) -> tuple[Program, list[Wave]]:
-    """HipKittens' 8 waves, 2 x 4: four phases a step. drained: a step ends with vmcnt(0) (its 192 x 256 kernel)."""
+    """HipKittens' 8 waves, 2 x 4: four phases a step.
+
+    drained: a step ends with vmcnt(0), loads just issued among them (its 192 x 256 kernel).
+    """
     program = Program(arch)
     rows, cols = tile.m // 4, tile.n // 8
     loads = tile.accesses(tile.m // 2) / 8, tile.accesses(tile.n // 2) / 8
@@ -59,9 +62,9 @@ def ping_pong(arch: Arch, tile: Tile, steps: int, drained: bool = False) -> tupl
             wave.iteration()
             phases = ((reads_b + reads_a, a, 8), (reads_b, b, None), (reads_a, a, None), (0, b, None))
             for i, (reads, copies, lgkm) in enumerate(phases):
+                wave.read(reads), wave.load(copies)
                 if i == 3 and drained:
                     wave.wait(vm=0)
-                wave.read(reads), wave.load(copies)
                 if lgkm is not None:
                     wave.wait(lgkm=lgkm)
                 if i == 3 and not drained:

@@ -81,7 +81,8 @@ class Wave:
         arch = self.program.arch
         clk = l1_clk or arch.issue.vmem_x4_clk
         if to_lds:
-            self.do("buffer_load_dwordx4", count, (8, lines, clk, 0), lds=True)
+            passes = 64 * 16 // arch.lds_read_bytes_per_clk
+            self.do("buffer_load_dwordx4", count, (passes, lines, clk, 0), lds=True)
         else:
             self.do("buffer_load_dwordx4", count, (0, lines, clk, 0))
 

@@ -81,9 +81,11 @@ def test_lanes_out_of_a_buffer_ask_for_nothing() -> None:
     assert int(found["lines"][0]) == 1
 
 
-def test_copies_to_lds_take_write_passes() -> None:
+def test_copies_take_the_lds_at_its_full_width() -> None:
     (found,) = costs((load(16, lds=True), LANE * 16, int(ALL))).waves
-    assert int(found["passes"][0]) == len(get("gfx950").lds_access("write", 16).phases)
+    assert int(found["passes"][0]) == 64 * 16 // 256
+    (found,) = costs((load(16), LANE * 16, int(ALL))).waves
+    assert int(found["passes"][0]) == 1
 
 
 def test_stores_count_parts_and_fresh_lines() -> None:

@@ -12,6 +12,7 @@ from pykittens.arch import Arch
 from pykittens.arch.lds_banks import PhaseBanks, bank_report, phase_passes
 from pykittens.asm.execution import LANES, WorkgroupTrace
 from pykittens.isa.constants import constant_bits
+from pykittens.isa.effects import loads_to_lds
 from pykittens.isa.instruction import Instruction
 from pykittens.isa.lds_requests import lds_requests
 from pykittens.isa.registers import Const, Reg
@@ -169,9 +170,10 @@ def _distinct(addresses: Array, active: Array) -> tuple[Array, Array]:
 
 
 def _copy_passes(instruction: Instruction, arch: Arch) -> int:
+    """LDS time of a load's data on its way past the registers: as wide as the LDS is."""
     access = instruction.definition.access
     assert access is not None
-    return len(arch.lds_access("write", access.bytes).phases) if access.to_lds and access.bytes in (4, 12, 16) else 1
+    return -(-LANES * access.bytes // arch.lds_read_bytes_per_clk) if loads_to_lds(instruction) else 1
 
 
 def _scalar_latency(instruction: Instruction, records: np.ndarray[Any, Any], arch: Arch) -> Array:
