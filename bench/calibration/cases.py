@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .gemm_cases import gluon_gemms, gluon_gfx942, hipkittens_gemms
+from .gemm_cases import gluon_gemms, gluon_gfx942, hipkittens_gemms, hipkittens_gfx942
 from .launches import Case, Chip
 from .order_cases import orders_alone, table_4
 from .other_cases import attention, lds_micro, memory_bound
@@ -10,8 +10,8 @@ from .other_cases import attention, lds_micro, memory_bound
 
 def all_cases() -> list[Case]:
     """Every case, in the order of its family."""
-    mi355x, mi300x = Chip.of("gfx950", "MI355X"), Chip.of("gfx942", "MI300X")
+    mi355x, mi300x, mi325x = Chip.of("gfx950", "MI355X"), Chip.of("gfx942", "MI300X"), Chip.of("gfx942", "MI325X")
     return [
         *lds_micro(mi355x), *hipkittens_gemms(mi355x), *table_4(mi355x), *orders_alone(mi355x), *gluon_gemms(mi355x),
-        *gluon_gfx942(mi300x), *attention(mi355x), *memory_bound(mi355x),
+        *gluon_gfx942(mi300x), *hipkittens_gfx942(mi325x), *attention(mi355x), *memory_bound(mi355x),
     ]  # fmt: skip

@@ -29,29 +29,32 @@ def paper_tiles(rows: int, cols: int, window: int, chunk: int, xcds: int = 8) ->
     return ours
 
 
-def gemm_rates(chip: Chip, tile: gemm.Tile, shape: tuple[int, int, int], tiles: np.ndarray) -> CacheRates:
+def gemm_rates(
+    chip: Chip, tile: gemm.Tile, shape: tuple[int, int, int], tiles: np.ndarray, warm: bool = False
+) -> CacheRates:
     k = shape[2]
     a, b = (float(side * k * tile.nbytes) for side in (tile.m, tile.n))
     panels = [Panels(tiles[:, 0], a, a), Panels(10**6 + tiles[:, 1], b, b)]
     memory, device = chip.arch.memory, chip.device
-    return cache_rates(panels, len(tiles), device.cus_per_xcd, device.xcds, memory.l2_bytes, memory.mall_bytes)
+    return cache_rates(
+        panels, len(tiles), device.cus_per_xcd, device.xcds, memory.l2_bytes, memory.mall_bytes, warm=warm
+    )  # fmt: skip
 
 
 def gemm_figures(
     chip: Chip, tile: gemm.Tile, shape: tuple[int, int, int], schedule: Schedule, tiles: np.ndarray | None = None,
-    side: int = 16,
+    warm: bool = False,
 ) -> tuple[dict[str, float], Launched]:  # fmt: skip
-    """tflops, mfma_eff_in_loop, cycles_per_iter, l2_hit, llc_hit of a GEMM."""
+    """tflops, mfma_eff_in_loop, cycles_per_iter, l2_hit, llc_hit of a GEMM. warm: launches repeat the same operands."""
     m, n, k = shape
     rows, cols = -(-m // tile.m), -(-n // tile.n)
     tiles = RowMajor().tiles(rows, cols) if tiles is None else tiles
-    rates = gemm_rates(chip, tile, shape, tiles)
-    time, waves = chip.time(schedule, rows * cols, rates, side)
-    cycles = loop_cycles(time, waves)
-    launched = Launched(chip, time, rates, 2.0 * m * n * k, "tflops")
+    rates = gemm_rates(chip, tile, shape, tiles, warm)
+    launched, waves = chip.launched(schedule, rows * cols, rates, 2.0 * m * n * k)
+    cycles = loop_cycles(launched.time, waves)
     return {
         "tflops": launched.figure(), "cycles_per_iter": cycles,
-        "mfma_eff_in_loop": 100 * matrix_clk(time, waves) / cycles, "l2_hit": 100 * rates.l2_hit,
+        "mfma_eff_in_loop": 100 * matrix_clk(launched.time, waves) / cycles, "l2_hit": 100 * rates.l2_hit,
         "llc_hit": 100 * rates.llc_hit,
     }, launched  # fmt: skip
 
@@ -86,7 +89,16 @@ def hipkittens_gemms(chip: Chip) -> Iterator[Case]:
         ("HK 0P/8C 256x256", square, partial(gemm.ping_pong, arch, square, 128)),
     ):
         tiles = paper_tiles(-(-7680 // tile.m), 8192 // tile.n, 4 if tile is not square else 8, 16)
-        yield case_of(name, shape, fraction, gemm_figures(chip, tile, shape, schedule, tiles))
+        yield case_of(name, shape, fraction, gemm_figures(chip, tile, shape, schedule, tiles, warm=True))
+
+
+def hipkittens_gfx942(chip: Chip) -> Iterator[Case]:
+    """Its BF16 GEMM for CDNA3."""
+    tile, shape = gemm.bf16(chip.arch, 256, 256), (8192,) * 3
+    schedule = partial(gemm.staged_ping_pong, chip.arch, 128)
+    yield case_of(
+        "HK 256x256x64 mi325x", shape, "", gemm_figures(chip, tile, shape, schedule, paper_tiles(32, 32, 4, 16))
+    )
 
 
 def gluon_gemms(chip: Chip) -> Iterator[Case]:

@@ -1,4 +1,4 @@
-"""GEMM schedules as published: ping-pong, interleave and producer-consumer."""
+"""HipKittens' GEMM schedules: ping-pong, interleave, producer-consumer, and ping-pong with tiles by registers."""
 
 from __future__ import annotations
 
@@ -100,6 +100,38 @@ def interleave(arch: Arch, tile: Tile, steps: int) -> tuple[Program, list[Wave]]
             wave.spread(tile.mfma, mfmas, [("load", copies_b), ("read", a)])
             wave.spread(tile.mfma, mfmas, [("load", copies_a), ("read", b)])
         wave.store(tile.m * tile.n * 2 // 4 // 1024)
+        waves.append(wave)
+    return program, waves
+
+
+def staged_ping_pong(arch: Arch, steps: int) -> tuple[Program, list[Wave]]:
+    """HipKittens' gfx942 kernel, 256x256x64: 8 waves, 2 x 4, one LDS buffer, four slices along K, tiles by registers.
+
+    LDS accesses have 8 bytes a lane, as its swizzle moves pieces of 8.
+    """
+    program, tile = Program(arch), bf16(arch, 256, 256)
+    piece = tile.accesses(64) // 2  # 64 rows of a slice of 16, in accesses of 8 bytes
+    copies, mfmas = tile.accesses(256) // 8, tile.mfmas(128, 64) // 4
+    clusters = ((copies, 3 * piece), (0, 5 * piece), (copies, 4 * piece))
+    waves = []
+    for number in range(8):
+        wave = Wave(program)
+        wave.load(2 * copies, to_lds=False), wave.wait(vm=0), wave.write(4 * copies, 8), wave.wait(lgkm=0)
+        wave.barrier()
+        if number >= 4:
+            wave.barrier()
+        for _ in range(steps):
+            wave.iteration()
+            for i, (loads, reads) in enumerate(clusters):
+                wave.load(loads, to_lds=False), wave.read(reads, 8), wave.barrier()
+                if i < 2:
+                    wave.wait(lgkm=0)
+                wave.mfma(tile.mfma, mfmas), wave.barrier()
+            wave.wait(lgkm=0), wave.wait(vm=0), wave.write(4 * copies, 8), wave.barrier()
+            wave.mfma(tile.mfma, mfmas), wave.barrier()
+        if number < 4:
+            wave.barrier()
+        wave.store(16)
         waves.append(wave)
     return program, waves
 

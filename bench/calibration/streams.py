@@ -25,26 +25,24 @@ class Program:
     def __init__(self, arch: Arch) -> None:
         self.arch = arch
         self._numbers: dict[Any, int] = {}
-        self._rows: list[tuple[int, ...]] = []
-        self._memory: list[bool] = []
+        self.instructions: list[Instruction] = []
 
     def number(self, name: str, **modifiers: object) -> int:
         """The index of an instruction with these modifiers."""
         key = name, tuple(sorted(modifiers.items()))
         if key not in self._numbers:
             instruction = Instruction(lookup(name), modifiers=modifiers)
-            self._numbers[key] = len(self._rows)
-            self._rows.append(timing_op(instruction, self.arch))
-            self._memory.append(kind_of(instruction) in MEMORY_KINDS)
+            self._numbers[key] = len(self.instructions)
+            self.instructions.append(instruction)
         return self._numbers[key]
 
     @property
     def table(self) -> np.ndarray[Any, Any]:
         """`TIMING_OP` of the instructions used so far."""
-        return np.array(self._rows, TIMING_OP)
+        return np.array([timing_op(each, self.arch) for each in self.instructions], TIMING_OP)
 
     def is_memory(self, number: int) -> bool:
-        return self._memory[number]
+        return kind_of(self.instructions[number]) in MEMORY_KINDS
 
 
 class Wave:
@@ -73,8 +71,10 @@ class Wave:
         phases = len(arch.lds_access("read", nbytes).phases)
         self.do(name, count, (phases * conflict, 0, 0, 0))
 
-    def write(self, count: int = 1) -> None:
-        self.do("ds_write_b128", count, (len(self.program.arch.lds_access("write", 16).phases), 0, 0, 0))
+    def write(self, count: int = 1, nbytes: int = 16) -> None:
+        """LDS writes of so many bytes a lane, without conflicts."""
+        phases = len(self.program.arch.lds_access("write", nbytes).phases)
+        self.do(f"ds_write_b{8 * nbytes}", count, (phases, 0, 0, 0))
 
     def load(self, count: int = 1, *, to_lds: bool = True, lines: int = WAVE_LINES, l1_clk: int = 0) -> None:
         """Global loads of 16 bytes a lane."""
