@@ -9,7 +9,7 @@ LOAD = "  global_load_dword v1, v0, s[0:1]\n"
 
 
 def loose(body: str) -> list[str]:
-    found = report(body, lds_bytes=4096)
+    found = report(body, lds_bytes=4096, max_workgroup_size=64)
     assert found.clean
     return [f.why.split(":")[0] for f in found.by_code("wait-loose")]
 

@@ -6,7 +6,7 @@ ends and a finding says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -16,8 +16,13 @@ from pykittens.asm.control_flow import Block, falls_through, jumps
 from pykittens.asm.phases import Phases
 from pykittens.asm.source_lines import SourceLines
 from pykittens.check.findings import Finding, Place
+from pykittens.check.indexed_registers import Indexed, Meant, index_of, indexed, meant
+from pykittens.check.lds_places import places_needed
+from pykittens.check.numbers import key_of
+from pykittens.check.paths import Code, Paths
 from pykittens.check.register_names import names_of
 from pykittens.check.scalar_constants import ScalarConstants
+from pykittens.check.vskip import may_be_skipped
 from pykittens.isa import Instruction, Label, Reg, decode_one, text
 from pykittens.isa.effects import mask_of, reads, writes
 
@@ -44,13 +49,82 @@ class KernelCode:
 
     @cached_property
     def reads(self) -> list[int]:
-        """What each instruction reads, as bits of `effects.mask_of`."""
-        return self._masks(reads)
+        """What each instruction reads or, of registers that depend on M0, may read, as bits of `effects.mask_of`."""
+        return self._named_reads if not self.meant else self._with_meant(self._named_reads, "read")
 
     @cached_property
     def writes(self) -> list[int]:
-        """What each instruction writes, as bits of `effects.mask_of`."""
+        """What each instruction writes or may write, likewise."""
+        return self._named_writes if not self.meant else self._with_meant(self._named_writes, "written")
+
+    @cached_property
+    def meant(self) -> dict[int, Meant]:
+        """What instructions read and write whose registers depend on M0, as far as M0 is known."""
+        if not self._indexed:
+            return {}
+        indices: dict[int, frozenset[int] | None] = {}
+        for n in self._index_setters:
+            index = index_of(self.instructions[n])
+            indices[n] = frozenset((index,)) if isinstance(index, int) else frozenset()
+        for _, here in self.paths.found():
+            for each in here:
+                before = indices.get(each.n)
+                if before is not None and (key := self._index_key(each.n)) is not None:
+                    numbers = each.numbers(key)
+                    indices[each.n] = None if numbers is None else before | numbers
+        return self._meant(indices)
+
+    @cached_property
+    def paths(self) -> Paths:
+        """The ways through the code that are left once branches on known values are decided."""
+        widest = self._meant({})
+        reads_, writes_ = list(self._named_reads), list(self._named_writes)
+        for n, each in widest.items():
+            reads_[n], writes_[n] = each.read, each.written
+        needed = [places_needed(i, self.accum_offset) for i in self.instructions]
+        for n in self._index_setters:
+            index = index_of(self.instructions[n])
+            needed[n] |= mask_of([index]) if isinstance(index, Reg) else 0
+        blind = self.skipped | frozenset(self._indexed)
+        return Paths(Code(self.arch, self.kernel, self.instructions, self.graph, reads_, writes_, blind, needed))
+
+    @cached_property
+    def skipped(self) -> frozenset[int]:
+        """Vector instructions that may be skipped (vskip.py)."""
+        return may_be_skipped(self.instructions, self.graph)
+
+    @cached_property
+    def _indexed(self) -> dict[int, Indexed]:
+        return indexed(self.instructions, self.graph)
+
+    @cached_property
+    def _named_reads(self) -> list[int]:
+        return self._masks(reads)
+
+    @cached_property
+    def _named_writes(self) -> list[int]:
         return self._masks(writes)
+
+    @cached_property
+    def _index_setters(self) -> frozenset[int]:
+        return frozenset(n for one in self._indexed.values() for n in one.by or ())
+
+    def _index_key(self, n: int) -> int | None:
+        index = index_of(self.instructions[n])
+        return key_of(index) if isinstance(index, Reg) else None
+
+    def _meant(self, indices: Mapping[int, frozenset[int] | None]) -> dict[int, Meant]:
+        """``indices``: what is added, by the instruction that sets it."""
+        rows = self.kernel.descriptor.vgprs
+        found = {}
+        for n, one in self._indexed.items():
+            told = [indices.get(setter) if setter is not None else None for setter in one.by or (None,)]
+            known = None if None in told else frozenset(i for each in told for i in each or ())
+            found[n] = meant(self._named_reads[n], self._named_writes[n], one, known, self.accum_offset, rows)
+        return found
+
+    def _with_meant(self, masks: Sequence[int], side: str) -> list[int]:
+        return [getattr(self.meant[n], side) if n in self.meant else mask for n, mask in enumerate(masks)]
 
     def _masks(self, registers: Callable[[Instruction], list[Reg]]) -> list[int]:
         # Instructions of one encoding share operands and modifiers, and in unrolled loops there are many of them.

@@ -25,6 +25,7 @@ CODES: dict[str, Rule] = {
         # -- waits -------------------------------------------------------------------------------------------------
         Rule("wait-raw", "error", "A register is read before the load into it has been waited for"),
         Rule("wait-waw", "error", "A register is written while a load into it is under way"),
+        Rule("wait-war", "note", "A register is written that a scalar store may still read"),
         Rule("wait-loose", "note", "A wait could be looser: nothing depends on what it waits for"),
         # -- wait states -------------------------------------------------------------------------------------------
         Rule("wait-states", "error", "Too few instructions stand between two that the hardware does not keep apart"),
@@ -37,9 +38,9 @@ CODES: dict[str, Rule] = {
         Rule("illegal-instruction", "error", "Words that are no instruction are reached"),
         Rule("branch-target", "error", "A branch leads out of the code or into the middle of an instruction"),
         Rule("runs-past-end", "error", "Execution runs past the end of the code"),
-        Rule("lds-not-proved", "note", "The code alone does not tell where LDS instructions go"),
         Rule("lds-offset", "error", "An LDS access starts beyond the LDS of the workgroup"),
         Rule("not-followed", "note", "A jump could not be followed, so that what it leads to is not checked"),
+        Rule("lds-not-proved", "note", "The code alone does not tell where LDS instructions go"),
         # -- what a run on the virtual GPU saw: races -------------------------------------------------------------
         Rule("lds-race", "error", "Two waves access the same bytes of LDS, one writes, and nothing orders them"),
         Rule("lds-order", "error", "A wave accesses LDS before its own earlier access to it has completed"),

@@ -33,7 +33,7 @@ class _Profiles(dict[Hashable, Profile]):
 def check_hazards(code: KernelCode) -> list[Finding]:
     """Every pair that is too close, each consumer with each producer once for each row of the table."""
     profiles = _Profiles(code)
-    found = _missing(code, profiles, code.graph, {})
+    found = _missing(code, profiles, code.paths.apart, {})
     slow: set[tuple[int, Hashable, str]] | None = None
     findings = []
     for n, missing in found:
@@ -64,7 +64,7 @@ def _missing(
         return tracker.ages()
 
     nothing: Ages = {}
-    found: list[tuple[int, Missing]] = []
+    found: dict[tuple[int, Hashable, str], Missing] = {}
     entries = forward(graph, nothing, through, join)
     for block, ages in zip(graph, entries, strict=True):
         if ages is None:
@@ -72,10 +72,12 @@ def _missing(
         tracker = Tracker(profiles, ages)
         for n in range(block.start, block.stop):
             profile = profiles[n]
-            if profile.exposed:
-                found += [(n, missing) for missing in tracker.missing(profile)]
+            for missing in tracker.missing(profile) if profile.exposed else ():
+                key = n, missing.producer, missing.row.name
+                if key not in found or missing.there < found[key].there:
+                    found[key] = missing
             tracker.issue(n)
-    return found
+    return [(n, missing) for (n, _, _), missing in found.items()]
 
 
 def _with_slow_jumps(code: KernelCode, profiles: Mapping[Hashable, Profile]) -> set[tuple[int, Hashable, str]]:
@@ -83,9 +85,9 @@ def _with_slow_jumps(code: KernelCode, profiles: Mapping[Hashable, Profile]) -> 
 
     Each edge that is no fall-through gets an empty block of so many states.
     """
-    graph = list(code.graph)
+    graph = list(code.paths.apart)
     states: dict[int, int] = {}
-    for n, block in enumerate(code.graph):
+    for n, block in enumerate(code.paths.apart):
         for f in block.successors:
             if block.start < block.stop and _is_jump(code, block.stop - 1, graph[f].start):
                 new = len(graph)

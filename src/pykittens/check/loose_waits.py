@@ -84,9 +84,9 @@ class _Loosest:
         self.needed: dict[_Wait, int] = {}
 
     def values(self) -> dict[_Wait, int]:
-        entries = forward(self.model.code.graph, _State(), self._through, _State.join)
+        entries = forward(self.model.code.paths.apart, _State(), self._through, _State.join)
         found: dict[_Wait, int] = {}
-        for block, entry in zip(self.model.code.graph, entries, strict=True):
+        for block, entry in zip(self.model.code.paths.apart, entries, strict=True):
             for n in range(block.start, block.stop) if entry is not None else ():
                 modifiers = self.model.code.instructions[n].modifiers if self.model.waits[n] else {}
                 for name, cap in CAPS.items():
@@ -99,7 +99,7 @@ class _Loosest:
         state = entry.copy()
         model, followed = self.model, state.followed
         busy = _registers(followed)
-        for n in range(model.code.graph[block].start, model.code.graph[block].stop):
+        for n in range(model.code.paths.apart[block].start, model.code.paths.apart[block].stop):
             if followed and ((model.read[n] | model.written[n]) & busy or self.depends[n]):
                 self._use(n, followed)
                 busy = _registers(followed)

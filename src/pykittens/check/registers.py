@@ -27,28 +27,32 @@ def check_undefined(code: KernelCode) -> list[Finding]:
     A register that is written under some EXEC counts as written. What an instruction keeps of its destination is no
     read here: compilers write parts of fresh registers.
     """
-    sources = _sources(code)
+    sources, graph = _sources(code), code.paths.plain
 
     def through(block: int, undefined: int) -> int:
-        for n in range(code.graph[block].start, code.graph[block].stop):
+        for n in range(graph[block].start, graph[block].stop):
             undefined &= ~code.writes[n]
         return undefined
 
     found: list[Finding] = []
     said = 0
     start = ((1 << FIRST_FREE_BIT) - 1) & ~_defined_at_start(code)
-    entries = forward(code.graph, start, through, int.__and__)
-    for block, entry in zip(code.graph, entries, strict=True):
+    entries = forward(graph, start, through, int.__and__)
+    for block, entry in zip(graph, entries, strict=True):
         undefined = (entry or 0) & ~said
         for n in range(block.start, block.stop):
-            if sources[n] & undefined:
-                registers = code.names(sources[n] & undefined)
+            here = sources[n] & undefined
+            if here and n in code.meant and code.meant[n].may_read & ~undefined:
+                # Which of them it reads is not known, and some are written.
+                here &= ~code.meant[n].may_read
+            if here:
+                registers = code.names(here)
                 why = f"{registers} is read, and 0 of the instructions on the way from the entry write it"
                 fix = "write it first, or let the kernel descriptor ask for it"
                 found.append(
                     Finding("undefined-register", why, fix, code.place(n), tile=registers, kernel=code.kernel.name)
                 )
-                said |= sources[n]
+                said |= here
                 undefined &= ~said
             undefined &= ~code.writes[n]
     return found
@@ -62,9 +66,8 @@ def _sources(code: KernelCode) -> list[int]:
         if keeps_part(i) or selects_lane(i.definition, i.encoding):
             key = id(i.definition), id(i.operands), id(i.modifiers), i.encoding
             if key not in known:
-                kept = [r for r in reads(i) if r not in i.dsts or r in i.srcs]
-                known[key] = mask_of(kept, code.accum_offset)
-            mask = known[key]
+                known[key] = mask_of([r for r in reads(i) if r in i.dsts and r not in i.srcs], code.accum_offset)
+            mask &= ~known[key]
         masks.append(mask)
     return masks
 

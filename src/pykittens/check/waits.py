@@ -3,8 +3,9 @@
 vmcnt and the LDS part of lgkmcnt count down in order, scalar loads come back in any order, FLAT in both (facts and
 their bookkeeping: asm/pending.py). A counter that is full holds up the next access, so that an access with as many
 later ones of its kind as the counter can tell is complete. Loads of one kind come back in order, so that a later one
-may overwrite an earlier one's register. Stores read their data before the next instruction of the wave but for the
-cases in the hazard table (store-valu), so that overwriting it needs no wait.
+may overwrite an earlier one's register. Vector stores read their data before the next instruction of the wave but for
+the cases in the hazard table (store-valu), so that overwriting it needs no wait. Of scalar stores no source says when
+they read it; LLVM waits for nothing, so that overwriting is a note.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from pykittens.asm.control_flow import forward
 from pykittens.asm.pending import CAPS, Pending, accesses
 from pykittens.check.code import KernelCode
 from pykittens.check.findings import Finding
+from pykittens.isa.effects import mask_of
 from pykittens.isa.instruction import Instruction
-from pykittens.isa.registers import Const
+from pykittens.isa.registers import Reg
 
 
 class WaitModel:
@@ -24,16 +26,18 @@ class WaitModel:
 
     def __init__(self, code: KernelCode) -> None:
         self.code, self.read, self.written = code, code.reads, code.writes
+        self.sent = [_scalars_sent(instruction) for instruction in code.instructions]
         self.counters = [accesses(instruction) for instruction in code.instructions]
         self.waits = [instruction.definition.has("waitcnt") for instruction in code.instructions]
-        self.skipped = _may_be_skipped(code)
+        self.skipped = code.skipped
         self._events = [
-            [n for n in range(block.start, block.stop) if self.counters[n] or self.waits[n]] for block in code.graph
+            [n for n in range(block.start, block.stop) if self.counters[n] or self.waits[n]]
+            for block in code.paths.apart
         ]
 
     def entries(self) -> list[Pending | None]:
         """What is under way at the start of each block."""
-        return forward(self.code.graph, Pending(), self._through, Pending.join)
+        return forward(self.code.paths.apart, Pending(), self._through, Pending.join)
 
     def _through(self, block: int, entry: Pending) -> Pending:
         pending = entry.copy()
@@ -48,8 +52,8 @@ class WaitModel:
         counters = self.counters[n]
         if counters:
             written = self.written[n]
-            self.issue(pending, n, bool(written))
-            if written:
+            self.issue(pending, n, bool(written | self.sent[n]))
+            if written and n not in self.skipped:
                 self._supersede(pending, n, written)
 
     def issue(self, pending: Pending, n: int, tracked: bool) -> None:
@@ -72,19 +76,20 @@ class WaitModel:
         """Earlier loads into the same registers arrive before this one, so that who waits for it waits for them."""
         for name, items in pending.counts.items():
             if self.counters[n].get(name):
-                for item in [i for i in items if i != n and not self.written[i] & ~written and self.ordered(i, n)]:
-                    del items[item]
+                for item in [i for i in items if i != n and self.written[i] and not self.written[i] & ~written]:
+                    if self.ordered(item, n):
+                        del items[item]
 
     def ordered(self, first: int, second: int) -> bool:
         """Whether the results of two accesses arrive in the order in which they were issued."""
         return self.counters[first] == self.counters[second] and all(self.counters[first].values())
 
-    def loading(self, pending: Pending) -> int:
-        """The registers that what is under way writes."""
+    def busy(self, pending: Pending) -> int:
+        """The registers that what is under way writes, or may still send."""
         bits = 0
         for items in pending.counts.values():
             for item in items:
-                bits |= self.written[item]
+                bits |= self.written[item] | self.sent[item]
         return bits
 
     def conflicts(self, pending: Pending, n: int) -> Iterator[tuple[int, str]]:
@@ -96,57 +101,37 @@ class WaitModel:
                 yield item, "wait-raw"
             elif loaded & written and not self.ordered(item, n):
                 yield item, "wait-waw"
+            elif self.sent[item] & written:
+                yield item, "wait-war"
 
 
-def _may_be_skipped(code: KernelCode) -> set[int]:
-    """Memory accesses that are executed while ``s_setvskip`` may have vector instructions skipped."""
-    switches = {n: _may_skip(i) for n, i in enumerate(code.instructions) if i.definition.has("vskip")}
-    if not switches:
-        return set()
-
-    def through(block: int, skips: bool) -> bool:
-        for n in range(code.graph[block].start, code.graph[block].stop):
-            skips = switches.get(n, skips)
-        return skips
-
-    found: set[int] = set()
-    entries = forward(code.graph, False, through, bool.__or__)
-    for block, entry in zip(code.graph, entries, strict=True):
-        skips = bool(entry)
-        for n in range(block.start, block.stop):
-            skips = switches.get(n, skips)
-            if skips and code.instructions[n].definition.access is not None:
-                found.add(n)
-    return found
-
-
-def _may_skip(instruction: Instruction) -> bool:
-    """Whether an ``s_setvskip`` may turn skipping on: it copies one bit of its first source."""
-    mask, bit = instruction.srcs
-    if isinstance(mask, Const) and isinstance(bit, Const):
-        return bool(mask.bits >> (bit.bits & 31) & 1)
-    return True
+def _scalars_sent(instruction: Instruction) -> int:
+    """The scalar registers that a scalar store or atomic sends, as bits."""
+    access, data = instruction.definition.access, instruction.srcs[0] if instruction.srcs else None
+    if access is None or access.space != "scalar" or access.kind not in ("store", "atomic"):
+        return 0
+    return mask_of([data]) if isinstance(data, Reg) else 0
 
 
 def check_waits(model: WaitModel) -> list[Finding]:
     """Registers that are read or written too early, each access once at each place that it is not waited for."""
-    found: list[Finding] = []
-    for block, entry in zip(model.code.graph, model.entries(), strict=True):
+    found: dict[tuple[int, int, str], Finding] = {}
+    for block, entry in zip(model.code.paths.apart, model.entries(), strict=True):
         if entry is None:
             continue
         pending = entry.copy()
-        busy = model.loading(pending)
+        busy = model.busy(pending)
         for n in range(block.start, block.stop):
             if (model.read[n] | model.written[n]) & busy:
                 for item, kind in list(model.conflicts(pending, n)):
-                    found.append(_finding(model, pending, n, item, kind))
+                    found.setdefault((n, item, kind), _finding(model, pending, n, item, kind))
                     for items in pending.counts.values():
                         items.pop(item, None)
-                busy = model.loading(pending)
+                busy = model.busy(pending)
             if model.waits[n] or model.counters[n]:
                 model.step(pending, n)
-                busy = model.loading(pending) if model.waits[n] else busy | model.written[n]
-    return found
+                busy = model.busy(pending) if model.waits[n] else busy | model.written[n] | model.sent[n]
+    return list(found.values())
 
 
 def _finding(model: WaitModel, pending: Pending, n: int, item: int, kind: str) -> Finding:
@@ -154,10 +139,12 @@ def _finding(model: WaitModel, pending: Pending, n: int, item: int, kind: str) -
     wait = " ".join(f"{name}({value})" for name, value in needed.items())
     under_way = ", ".join(f"{_most(pending, name)} under {name}" for name in needed)
     touched = model.read[n] if kind == "wait-raw" else model.written[n]
-    registers = model.code.names(model.written[item] & touched)
+    registers = model.code.names((model.sent if kind == "wait-war" else model.written)[item] & touched)
     does = "is read" if kind == "wait-raw" else "is written"
+    other = "scalar store that sends it" if kind == "wait-war" else "access that loads it"
+    proof = "that it is sent" if kind == "wait-war" else "its arrival"
     why = (
-        f"{registers} {does} while the access that loads it may be under way: {wait} proves its arrival, "
+        f"{registers} {does} while the {other} may be under way: {wait} proves {proof}, "
         f"and up to {under_way} may be outstanding here"
     )
     return Finding(
