@@ -18,6 +18,7 @@ _PUBLIC = {
     "Prediction": "pykittens.modelled_launch",
     "argument": "pykittens.tile",
     "arrive": "pykittens.tile",
+    "at_launch": "pykittens.tile",
     "barrier": "pykittens.tile",
     "bf16": "pykittens.tile",
     "best_order": "pykittens.grid_choice",

@@ -220,7 +220,7 @@ class Executable:
             if isinstance(argument, TensorArgument):
                 inputs |= zip((leaf for _, leaf, _, _ in argument.fields()), _sizes(value), strict=True)
         for argument in self.built.arguments:
-            if _is_computed(argument):
+            if isinstance(argument, ScalarArgument) and argument.computed is not None:
                 inputs[argument.scalar.value] = int(evaluate(argument.computed, inputs))
         return inputs
 

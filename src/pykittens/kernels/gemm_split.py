@@ -11,6 +11,7 @@ from pykittens.errors import InputError
 from pykittens.schedule import grid
 from pykittens.tile import (
     arrive,
+    at_launch,
     barrier,
     block,
     cdiv,
@@ -68,7 +69,8 @@ def gemm_split(
     require_equal(A.cols, B.cols, "A and B must have the same K")
     rows, cols, deep = cdiv(C.rows, height), cdiv(C.cols, width), cdiv(A.cols, depth)
     turns = cdiv(deep, WAVES)  # of a workgroup that has all of K
-    splits = splits_of(splits, rows * cols, turns)
+    splits = at_launch("splits", splits_of(splits, rows * cols, turns))
+    each, more = at_launch("each", turns // splits), at_launch("more", turns % splits)
     current().batches, split = splits, WORKGROUP[2]
     row, col = grid.place(order, A, C, (height, width))
     result = Epilogue(**epilogue).bind(C)
@@ -76,7 +78,7 @@ def gemm_split(
     c = rt(f32, height, width)
 
     # A workgroup has a run of K-tiles; its waves take turns, so that they read neighbours at a time.
-    first, last = (minimum((split + i) * turns // splits * WAVES, deep) for i in range(2))
+    first, last = (minimum((s * each + minimum(s, more)) * WAVES, deep) for s in (split, split + 1))
 
     def mine(end):  # how many of the workgroup's K-tiles before this one are the wave's
         return maximum(end - first + (WAVES - 1) - wave.index, 0) // WAVES
@@ -111,6 +113,8 @@ def splits_of(chosen, tiles, turns):
     if chosen == "auto":
         cus = chips.get(current().arch).device().cus
         return maximum(minimum(cus // maximum(tiles, 1), turns // TURNS), 1)
+    if isinstance(chosen, str) and chosen.isdecimal():
+        chosen = int(chosen)
     if not isinstance(chosen, int) or chosen < 1:
         raise InputError("option-value", f"splits is {chosen!r}", fix="use auto or a number of workgroups along K")
     return chosen

@@ -53,9 +53,10 @@ _ALL = (
         gemm_split,
         (
             dtype_option(*FLOATS_16, *FLOATS_8), OUT,
-            Option("tile", ("auto", "64x32", "32x32", "16x32"), "rows x columns of a workgroup", "--tile"), *EPILOGUE,
+            Option("tile", ("auto", "64x32", "32x32", "16x32"), "rows x columns of a workgroup", "--tile"),
+            Option("splits", ("auto", *(str(1 << n) for n in range(7))), "workgroups along K", "--splits"), *EPILOGUE,
         ),
-        (Size("m", 16, "rows of A and C"), N_SIZE, K_SIZE),
+        (Size("m", 16, "rows of A and C"), N_SIZE, Size("k", 4096, "the length that is summed over")),
     ),
     ProductProblem(gemm_staged, (dtype_option(*FLOATS_16), OUT, *EPILOGUE)),
 )  # fmt: skip

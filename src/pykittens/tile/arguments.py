@@ -2,8 +2,8 @@
 kernel, packed by the host.
 
 A tensor takes its address (8 bytes), rows, columns, row stride in bytes and batches (4 each), batch stride in bytes (8)
-as far as its rank has them; a number takes 4. A workspace, which the launch brings, takes its address alone: its sizes
-follow from the others'.
+as far as its rank has them; a number takes 4. A launch brings two kinds itself: workspaces, of which the address is
+enough, and integers that the host computes from sizes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pykittens.isa.registers import Reg, s
 
 from . import dtypes
 from .dtypes import DType
-from .expression import Expr, Int, leaf
+from .expression import Expr, Int, as_integer, leaf, leaves
 from .global_tensor import gl, scalar
 from .trace import Trace, current
 
@@ -63,12 +63,13 @@ class TensorArgument:
 
 @dataclass(frozen=True)
 class ScalarArgument:
-    """One f32 number; ``late`` as of tensors."""
+    """One f32 number, or an integer that the host has ``computed`` from sizes; ``late`` as of tensors."""
 
     name: str
     scalar: scalar
     offset: int
     late: bool = False
+    computed: Expr | None = None
 
     @property
     def end(self) -> int:
@@ -145,6 +146,20 @@ def workspace(name: str, dtype: str | DType, shape: tuple[Int, ...]) -> gl:
     return tensor
 
 
+def at_launch(name: str, value: Int) -> Int:
+    """An integer made of sizes, computed by the host for each launch; a division takes the GPU some 25 instructions."""
+    trace = current()
+    _refuse_twice(trace, name)
+    if not isinstance(value, Expr):
+        return as_integer(value)
+    if any(x.op != "arg" for x in leaves(value)):
+        raise BuildError("at-launch", f"{name} is {value}, which the host does not know", where=user_line())
+    number = scalar("i32").bind(name)
+    offset = trace.arguments[-1].end if trace.arguments else 0
+    trace.arguments.append(ScalarArgument(name, number, offset, computed=value))
+    return number.value
+
+
 def _refuse_twice(trace: Trace, name: str) -> None:
     if any(a.name == name for a in trace.arguments):
         raise BuildError("argument-twice", f"the kernel has an argument {name} already", where=user_line())
@@ -155,7 +170,8 @@ def kernarg_layout(arguments: list[Argument], numbers: Sequence[str]) -> tuple[l
     layout = []
     for a in arguments:
         if isinstance(a, ScalarArgument):
-            layout.append(KernelArgument(a.offset, 4, "by_value", name=a.name, type_name="float"))
+            kind = "float" if a.computed is None else "int"
+            layout.append(KernelArgument(a.offset, 4, "by_value", name=a.name, type_name=kind))
             continue
         layout.append(
             KernelArgument(a.offset, 8, "global_buffer", name=a.name, address_space="global", type_name="void*")
