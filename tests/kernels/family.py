@@ -20,8 +20,10 @@ FAMILY: tuple[Choice, ...] = (
     ("gemm", "gfx950", (("tile", "128x128"), ("layout", "AB"))),
     ("gemm", "gfx950", (("mfma", "32x32"),)),
     ("gemm", "gfx950", (("mfma", "32x32"), ("layout", "AB"), ("dtype", "f16"))),
+    ("gemm", "gfx950", (("dtype", "e4m3fn"), ("layout", "AB"))),
+    ("gemm", "gfx942", (("layout", "AB"),)),
     ("gemm", "gfx942", (("dtype", "e4m3fnuz"),)),
-    ("gemm", "gfx942", (("dtype", "e5m2fnuz"), ("out", "f32"))),
+    ("gemm", "gfx942", (("dtype", "e5m2fnuz"), ("out", "f32"), ("layout", "AB"))),
     ("gemm_grouped", "gfx950", ()),
     ("gemm_grouped", "gfx942", (("activation", "relu"),)),
     ("gemm_interleaved", "gfx950", ()),
@@ -32,7 +34,10 @@ FAMILY: tuple[Choice, ...] = (
     ("gemm_split", "gfx950", (("dtype", "e4m3fn"), ("tile", "16x32"))),
     ("gemm_split", "gfx942", (("tile", "32x32"),)),
     ("gemm_staged", "gfx942", ()),
-    ("gemm_staged", "gfx942", (("dtype", "f16"), ("out", "f32"))),
+    ("gemm_staged", "gfx942", (("dtype", "f16"), ("out", "f32"), ("layout", "AB"))),
+    ("gemm_staged", "gfx942", (("dtype", "e4m3fnuz"),)),
+    ("gemm_staged", "gfx942", (("dtype", "e5m2fnuz"), ("layout", "AB"))),
+    ("gemm_staged", "gfx950", (("layout", "AB"),)),
 )
 
 

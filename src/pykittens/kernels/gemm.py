@@ -30,11 +30,9 @@ def multiply(A, B, C, result, place, size, dtype, layout, mfma="16x16"):
     """One workgroup's ``size`` = (rows, columns) of C at ``place``, counted in such tiles, through the epilogue."""
     height, width = size
     rows, cols = height // 4, width // 8
-    # Of K x N a wave of gfx942 reads 16 columns, half a subtile of the usual shape.
-    shape = "16x16" if cols == 16 and layout == "AB" else None
     p = Product(
         A, B, C, dtype, layout, halves=(height // 2, width // 2), part=(rows, cols), place=place,
-        wave=(wave.row, wave.col), shape=shape, mfma=mfma,
+        wave=(wave.row, wave.col), mfma=mfma,
     )  # fmt: skip
     a, b = p.a_tile(name="a"), p.b_tile(name="b", copies=2)
     c = rt(f32, rows, cols, shape=mfma, copies=(2, 2), name="c", file="agpr")

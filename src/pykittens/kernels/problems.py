@@ -58,7 +58,7 @@ _ALL = (
         ),
         (Size("m", 16, "rows of A and C"), N_SIZE, Size("k", 4096, "the length that is summed over")),
     ),
-    ProductProblem(gemm_staged, (dtype_option(*FLOATS_16), OUT, *EPILOGUE)),
+    ProductProblem(gemm_staged, (dtype_option(*FLOATS_16, *FLOATS_8), OUT, LAYOUT, *EPILOGUE)),
 )  # fmt: skip
 PROBLEMS: dict[str, Problem] = {problem.name: problem for problem in _ALL}
 """Every kernel's problem by the kernel's name."""

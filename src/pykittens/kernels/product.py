@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from pykittens import arch as chips
 from pykittens.errors import InputError
 from pykittens.tile import (
     barrier,
@@ -43,14 +44,17 @@ class Product:
 
     halves: rows of A and columns of B in one shared tile; a workgroup has two of each, with ``stages`` K-tiles in LDS.
     part: rows and columns that a wave reads of a half. place: (row, column) of the workgroup's tile. wave: of the wave
-    in its grid. ``shape``: the shared shape of B where the usual one does not do. ``team``: the waves that
-    copy, if not all do. mfma: rows x columns of the MFMA, ``16x16`` or (16-bit types on gfx950) ``32x32``.
+    in its grid. ``team``: the waves that copy, if not all do. mfma: rows x columns of the MFMA, ``16x16`` or (16-bit
+    types on gfx950) ``32x32``.
+
+    B[K, N] stays K x N in LDS where transposing reads give an MFMA its operand; else, or with ``turn``, copies
+    transpose it.
     """
 
     def __init__(
         self, A: gl, B: gl, C: gl, dtype: str, layout: str, *, halves: tuple[int, int], part: tuple[int, int],
-        place: tuple[Int, Int], wave: tuple[Int, Int], stages: int = 2, shape: str | None = None,
-        team: Team | None = None, mfma: str = "16x16",
+        place: tuple[Int, Int], wave: tuple[Int, Int], stages: int = 2, team: Team | None = None, mfma: str = "16x16",
+        turn: bool = False,
     ) -> None:  # fmt: skip
         if layout not in LAYOUTS:
             raise InputError("option-value", f"layout is {layout!r}", fix=f"use one of {', '.join(LAYOUTS)}")
@@ -74,8 +78,16 @@ class Product:
         self.As: Any = st(
             dtype, halves[0], self.depth, shared, copies=(stages, 2), name="As"
         )  # [K-tile % stages, half]
-        size = (halves[1], self.depth) if self.transposed else (self.depth, halves[1])
-        self.Bs: Any = st(dtype, *size, shape or shared, copies=(stages, 2), name="Bs")
+        reads_transposed = chips.get(current().arch).transposing_lds_reads and get(dtype).bits == 16
+        self.turned = not self.transposed and (turn or not reads_transposed)
+        self.edges_b = "inside" if self.transposed else "any"
+        self.by_rows = self.transposed or self.turned  # B lies N x K in LDS
+        size = (halves[1], self.depth) if self.by_rows else (self.depth, halves[1])
+        if self.turned and reads_transposed:
+            shared = "16x64"  # gfx950's, 16 bits: what is turned is written to banks of its own
+        elif part[1] == 16 and not self.by_rows:
+            shared = "32x16_tr"  # a wave reads 16 columns, half a subtile of the usual shape
+        self.Bs: Any = st(dtype, *size, shared, copies=(stages, 2), name="Bs")
 
     # -- registers -------------------------------------------------------------------------------------------
     def a_tile(self, **options: Any) -> Any:
@@ -84,14 +96,14 @@ class Product:
 
     def b_tile(self, **options: Any) -> Any:
         """Registers for a wave's part of a half of B."""
-        if self.transposed:
+        if self.by_rows:
             return rt(self.dtype, self.part[1], self.depth, shape="32x16" if self.wide else None, **options)
         return rt(self.dtype, self.depth, self.part[1], "col", shape="16x32" if self.wide else None, **options)
 
     @property
     def mma(self) -> Any:
         """The op that multiplies `a_tile` and `b_tile`."""
-        return mma_ABt if self.transposed else mma_AB
+        return mma_ABt if self.by_rows else mma_AB
 
     # -- memory ----------------------------------------------------------------------------------------------
     def copy_a(self, t: Int, half: int) -> OpCall:
@@ -103,8 +115,8 @@ class Product:
         """The same of B."""
         source = self.source_b(minimum(t, self.whole - 1), half)
         return load(
-            self.Bs[t % self.stages, half], source, edges="inside" if self.transposed else "any", team=self.team
-        )
+            self.Bs[t % self.stages, half], source, edges=self.edges_b, team=self.team, transposed=self.turned,
+        )  # fmt: skip
 
     def source_a(self, t: Int, half: int) -> GlobalTile:
         """Where a half of A's K-tile t is in memory."""
@@ -123,7 +135,7 @@ class Product:
     def view_b(self, t: Int, half: int) -> SharedView:
         """What this wave reads of a half of B."""
         tile = self.Bs[t % self.stages, half]
-        if self.transposed:
+        if self.by_rows:
             view: SharedView = tile.subtile(self.part[1], self.depth, self.wave[1], 0)
         else:
             view = tile.subtile(self.depth, self.part[1], 0, self.wave[1])
@@ -135,7 +147,7 @@ class Product:
         return view
 
     def slice_b(self, index: int, depth: int, half: int) -> SharedView:
-        """The same of B, for layout ``ABt``."""
+        """The same of B, which lies N x K."""
         view: SharedView = self.Bs[0, half].subtile(self.part[1], depth, self.wave[1], index)
         return view
 
@@ -154,7 +166,7 @@ class Product:
                 barrier()
                 for half in range(2):
                     load(self.As[0, half], self.source_a(t, half), edges="zero")
-                    load(self.Bs[0, half], self.source_b(t, half), edges="zero")
+                    load(self.Bs[0, half], self.source_b(t, half), edges="zero", transposed=self.turned)
                 wait_for(*self.tiles(0))
                 barrier()
                 multiply()

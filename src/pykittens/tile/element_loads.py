@@ -19,7 +19,7 @@ from .global_window import columns_left, guard, past_columns
 if TYPE_CHECKING:
     from .lowering import Lowering
 
-_LOADS = {4: "buffer_load_dword", 2: "buffer_load_ushort", 1: "buffer_load_ubyte"}
+ELEMENT_LOADS = {4: "buffer_load_dword", 2: "buffer_load_ushort", 1: "buffer_load_ubyte"}
 _WORDS_AT_ONCE = 4
 """Registers that are filled at once: their elements are all on the way before the first is waited for."""
 
@@ -38,7 +38,7 @@ def load_row(emit: Lowering, tensor: gl, base: Reg, down: Int, column: Int, word
             def load(index: int, reg: Reg) -> None:
                 past_columns(emit, past, left, index)
                 guard(emit, offset, past, along)
-                emit.ins(_LOADS[size], reg, offset, base, 0, offen=True, offset=index * size)
+                emit.ins(ELEMENT_LOADS[size], reg, offset, base, 0, offen=True, offset=index * size)
 
             join(emit, words, size, load)
         del emit.inputs[first]

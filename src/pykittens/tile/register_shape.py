@@ -62,9 +62,10 @@ SHAPES = {name: RegisterShape(name, rows, cols, stride) for name, rows, cols, st
 """HipKittens' shapes."""
 
 _OPERANDS = (("128x16", 128, 16, 16), ("32x8", 32, 8, 4), ("8x32", 8, 32, 4), ("32x64", 32, 64, 16),
-             ("64x32", 64, 32, 16))  # fmt: skip
+             ("64x32", 64, 32, 16), ("16x64", 16, 64, 16), ("64x16", 64, 16, 16))  # fmt: skip
 OPERANDS = {name: RegisterShape(name, rows, cols, stride) for name, rows, cols, stride in _OPERANDS}
-"""Operands of the MFMAs that HipKittens lacks: 8-bit columns, gfx942's 32x32x8, the 8-bit 32x32x64."""
+"""Operands of the MFMAs that HipKittens lacks: 8-bit columns, gfx942's 32x32x8, the 8-bit 32x32x64, and two
+of its 8-bit 16x16x32."""
 
 
 def get(name: str) -> RegisterShape:

@@ -54,12 +54,35 @@ _TABLE = (
     ("16x128", 16, 128, ((2048, 8, 4),)),
 )  # fmt: skip
 SHAPES = {name: SharedShape(name, rows, cols, xors) for name, rows, cols, xors in _TABLE}
+"""HipKittens' shapes, for the banks of gfx950."""
+
+_SOLVED = (
+    ("16x64_32_banks", 16, 64, ((512, 7, 5), (2048, 9, 5))), ("16x32_32_banks", 16, 32, ((256, 7, 5),)),
+    ("16x128_32_banks", 16, 128, ((512, 7, 5), (2048, 9, 5))), ("16x64", 16, 64, ((2048, 8, 4),)),
+    ("32x16_tr", 32, 16, ((512, 8, 7),)),
+)  # fmt: skip
+SOLVED = {name: SharedShape(name, rows, cols, xors) for name, rows, cols, xors in _SOLVED}
+"""Shapes that the solver found, all for copies of 16 bytes a lane.
+
+Those for 32 banks are gfx942's: rows read 16 bytes a lane, and where they are 128 bytes long, what `transposed_copy`
+writes. ``16x64`` is the same for gfx950. ``32x16_tr``: 16 columns at a time by transposing reads of 16 bits.
+"""
+
+
+def default(arch: str, bits: int, cols: int) -> str:
+    """The shape of a tile of so many columns of ``bits`` bits for which none is named."""
+    if arch == "gfx950" or bits == 32:
+        return "16x128" if bits == 8 else "16x32"
+    if bits == 8:
+        return "16x128_32_banks"
+    return "16x64_32_banks" if cols % 64 == 0 else "16x32_32_banks"
 
 
 def get(name: str | SharedShape) -> SharedShape:
     """A shared shape by its name without the ``st_`` of HipKittens, or one made for the purpose (swizzle_solver.py)."""
     if isinstance(name, SharedShape):
         return name
-    if name not in SHAPES:
-        raise BuildError("shared-shape", f"no shared shape {name!r}", fix=f"use one of {', '.join(SHAPES)}")
-    return SHAPES[name]
+    known = {**SHAPES, **SOLVED}
+    if name not in known:
+        raise BuildError("shared-shape", f"no shared shape {name!r}", fix=f"use one of {', '.join(known)}")
+    return known[name]

@@ -55,7 +55,7 @@ class st:
     ) -> None:
         trace = current()
         self.dtype, self.rows, self.cols = dtypes.get(dtype, trace.arch), rows, cols
-        self.shape = shared_shape.get(shape or ("16x128" if self.dtype.bits == 8 else "16x32"))
+        self.shape = shared_shape.get(shape or shared_shape.default(trace.arch, self.dtype.bits, cols))
         self.name = _indexed(name or f"st{len(trace.shared)}", index)
         _whole(self.name, rows, cols, self.shape.rows, self.shape.cols)
         trace.shared.append(self)
@@ -202,7 +202,9 @@ class rt(Registers):
             raise BuildError("layout", f"layout {layout!r} is neither 'row' nor 'col'", where=self.where)
         self.dtype, self.rows, self.cols = dtypes.get(dtype, trace.arch), rows, cols
         self.layout = layout
-        self.shape = register_shape.get(shape or default_shape(trace.arch, self.dtype, layout))
+        self.shape = register_shape.get(
+            shape or default_shape(trace.arch, self.dtype, layout, cols if layout == "row" else rows)
+        )
         self.shape.across(layout)
         self.name = _indexed(name or f"rt{len(trace.registers)}", index)
         _whole(self.name, rows, cols, self.shape.rows, self.shape.cols)
@@ -259,12 +261,16 @@ class RegisterView(rt):
         return self.tile.base(self.first[0] + row, self.first[1] + col)
 
 
-def default_shape(arch: str, dtype: DType, layout: str) -> str:
-    """The operand shape of the chip's widest 16x16 MFMA; accumulators are 16x16."""
+def default_shape(arch: str, dtype: DType, layout: str, depth: int) -> str:
+    """The operand shape that lanes read 16 bytes at a time for MFMAs of 16 rows; accumulators are 16x16.
+
+    gfx942's MFMAs take half of it (see `matrix_instructions`), so there tiles may be half as long along K as well.
+    """
     if dtype.bits == 32:
         return "16x16"
-    depth = {("gfx942", 16): 16, ("gfx942", 8): 32, ("gfx950", 16): 32, ("gfx950", 8): 128}[arch, dtype.bits]
-    return f"16x{depth}" if layout == "row" else f"{depth}x16"
+    wide = {("gfx942", 16): 32, ("gfx942", 8): 64, ("gfx950", 16): 32, ("gfx950", 8): 128}[arch, dtype.bits]
+    along = wide // 2 if arch == "gfx942" and depth % wide else wide
+    return f"16x{along}" if layout == "row" else f"{along}x16"
 
 
 def _indexed(name: str, index: tuple[int, ...]) -> str:

@@ -137,8 +137,21 @@ def test_a_pin_that_splits_a_base_tile_is_refused() -> None:
 
 
 def test_shapes_that_no_mfma_has_are_refused() -> None:
-    with pytest.raises(pk.errors.BuildError, match="gfx942 has no 16x16x32 MFMA for bf16"):
-        check("gfx942", base=(16, 32))
+    with pytest.raises(pk.errors.BuildError, match="gfx942 has no 16x16x128 MFMA for bf16"):
+        check("gfx942", base=(16, 128), k=128)
+
+
+@pytest.mark.parametrize("op", OPS)
+@pytest.mark.parametrize(("base", "mfma"), [((16, 32), "16x16x16"), ((32, 16), "32x32x8")])
+def test_16_bit_operands_for_two_mfmas_of_gfx942(base: tuple[int, int], mfma: str, op: str) -> None:
+    exe = check("gfx942", op=op, base=base)
+    assert exe.assembly.count(f"v_mfma_f32_{mfma}_bf16") == 32 * 32 * 64 // (32 * 32 * 8 if base[0] == 32 else 16**3)
+
+
+@pytest.mark.parametrize(("base", "count"), [((16, 64), 2 * 2 * 4), ((16, 128), 2 * 2 * 4), ((32, 64), 8)])
+def test_8_bit_operands_for_several_mfmas_of_gfx942(base: tuple[int, int], count: int) -> None:
+    exe = check("gfx942", dtype="e4m3fnuz", dtype_b="e5m2fnuz", k=128, base=base)
+    assert exe.assembly.count("v_mfma") == count
 
 
 @kernel(waves=(1, 1))

@@ -40,5 +40,5 @@ def test_what_one_wave_writes_all_read(arch: str, shape: str) -> None:
     exe = compile(through_lds, arch, shape=shape)
     exe(A, B, C)
     assert np.array_equal(C, A.astype(np.float64) @ B.astype(np.float64).T)
-    wide = shape != "16x16_swizzled" and arch == "gfx950"
+    wide = shape != "16x16_swizzled"
     assert ("ds_write_b128" if wide else "ds_write_b64") in exe.assembly

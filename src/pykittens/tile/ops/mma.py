@@ -47,6 +47,20 @@ def matrix_instruction(m: int, n: int, k: int, a: DType, b: DType, arch: str) ->
     raise BuildError("mma-instruction", f"{arch} has no {m}x{n}x{k} MFMA for {what}", fix="use other base shapes")
 
 
+@cache
+def matrix_instructions(m: int, n: int, k: int, a: DType, b: DType, arch: str) -> tuple[str, dict[str, int], int]:
+    """(name, modifiers, count) of the MFMAs for base tiles of this shape: one, or several that each take as many of a
+    lane's elements. Then they sum over K in another order than the tile has it, the same for both operands.
+    """
+    for count in (1, 2, 4):
+        try:
+            return *matrix_instruction(m, n, k // count, a, b, arch), count
+        except BuildError:
+            continue
+    matrix_instruction(m, n, k, a, b, arch)
+    raise AssertionError
+
+
 class Mma(Op):
     """``op(c, a, b)``: c is M x N in f32. a is M x K in row layout, or K x M in column layout (At); b is K x N in
     column layout, or N x K in row layout (Bt). a and b: both bf16, both f16, or any two 8-bit floats of the chip.
@@ -108,7 +122,8 @@ class Mma(Op):
     def lower(self, emit: Lowering, c: rt, a: rt, b: rt) -> None:
         m, n, k, _ = self._sizes(c, a, b)[1]
         types = (a.dtype, b.dtype) if c.layout == "col" else (b.dtype, a.dtype)
-        name, formats = matrix_instruction(m, n, k, *types, emit.arch)
+        name, formats, count = matrix_instructions(m, n, k, *types, emit.arch)
+        size = a.registers_per_base // count
         for j in range(c.grid[1]):
             for i in range(c.grid[0]):
                 for step in range(a.grid[1] if self.a_layout == "row" else a.grid[0]):
@@ -117,7 +132,9 @@ class Mma(Op):
                     if c.layout == "row":
                         left, right = right, left
                     d = c.base(i, j)
-                    emit.ins(name, d, left, right, d, **formats)
+                    for part in range(0, count * size, size):
+                        taken = slice(part, part + size - 1)
+                        emit.ins(name, d, left[taken], right[taken], d, **formats)
 
     def reference(self, run: Reference, c: rt, a: rt, b: rt) -> None:
         left, right = run.registers(a), run.registers(b)

@@ -18,6 +18,7 @@ from .register_to_global import register_to_global
 from .register_to_shared import register_to_shared
 from .shared_to_register import shared_to_register
 from .staging import global_to_staging, staging, staging_to_shared
+from .transposed_copy import transposed_copy
 
 
 def load(destination: st | rt | rv | staging, source: GlobalTile | st | SharedView, **options: Any) -> OpCall:
@@ -27,10 +28,12 @@ def load(destination: st | rt | rv | staging, source: GlobalTile | st | SharedVi
 
     From global memory, ``edges`` says what elements beyond the tensor's columns become: ``"zero"`` (default; any
     alignment), ``"any"`` (unspecified values of the tensor; 4-byte aligned rows, direct copies) or ``"inside"`` (the
-    caller knows that all columns exist; likewise direct). Rows beyond the tensor are always 0.
+    caller knows that all columns exist; likewise direct). Rows beyond the tensor are always 0. ``transposed=True``: the
+    shared tile gets the transpose of a window that has its rows and columns exchanged.
     """
     if isinstance(destination, st) and isinstance(source, GlobalTile):
-        return global_to_shared(destination, source, **options)
+        copy = transposed_copy if options.pop("transposed", False) else global_to_shared
+        return copy(destination, source, **options)
     if isinstance(destination, rt) and isinstance(source, (st, SharedView)):
         return shared_to_register(destination, source.whole if isinstance(source, st) else source, **options)
     if isinstance(destination, staging) and isinstance(source, GlobalTile):
