@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -13,7 +12,7 @@ from tests.report.profiled import gemm_prediction, plain_prediction
 
 from pykittens.model.prediction import Prediction, summary_rows
 from pykittens.report.html_page import profile_page
-from pykittens.report.html_registers import RegisterFile
+from pykittens.report.html_registers import RegisterFile, TileRegisters
 from pykittens.report.html_timeline import timeline_data
 
 _VOID = frozenset(("meta", "link", "input", "rect"))
@@ -108,7 +107,7 @@ def test_hostile_names_and_sources_are_only_text() -> None:
     page = Page(profile_page(hostile, RegisterFile(128, 64), {f"{evil}{{{{data}}}}": evil}))
     count = [tag for tag, _ in calm.tags].count("script")
     assert [tag for tag, _ in page.tags].count("script") == count
-    assert json.loads(page.scripts["code-data"])["line"].count(f"{evil}{{{{data}}}}:1") > 100
+    assert [attrs.get("data-of") for _, attrs in page.tags].count(f"{evil}{{{{data}}}}:1") > 100
 
 
 def test_a_lines_instructions_are_its_own() -> None:
@@ -121,6 +120,28 @@ def test_a_lines_instructions_are_its_own() -> None:
     lines = {attrs.get("data-line") for tag, attrs in page.tags if tag == "div" and "role" in attrs}
     assert {p.instructions.line[op] for op in ran if p.instructions.line[op]} <= lines
     assert all("tabindex" in attrs for _, attrs in page.tags if attrs.get("role") == "button")
+
+
+def test_a_line_has_the_clk_of_its_instructions_and_tiles_stand_in_their_registers() -> None:
+    p = gemm_prediction()
+    text = page_of(p, gemm=_SOURCE)
+    times = p.instructions
+    busiest = max(filter(None, times.line), key=times.line.count)
+    clk = sum(
+        (float(times.issue_clk[op]) + float(times.stall_clk[op].sum())) / int(times.executed[op])
+        for op, line in enumerate(times.line)
+        if line == busiest and times.executed[op]
+    )
+    row = next(part for part in text.split("<div ") if part.startswith(f'data-line="{busiest}"'))
+    assert f"<span>{clk:,.0f}</span>" in row
+    tiles = (TileRegisters("c[0, 1]", (("v", 10, 40),), "f32 64x32"),)
+    labels = [attrs.get("data-tile") for _, attrs in Page(profile_page(p, RegisterFile(128, 64, tiles))).tags]
+    assert labels.count("c[0, 1]") == 2  # v10 to v49: where it begins, and where the second row of the map does
+
+
+def test_code_without_lines_has_its_hottest_instructions() -> None:
+    assert "By instruction (modelled)" in page_of(plain_prediction())
+    assert "By instruction (modelled)" not in page_of(gemm_prediction())
 
 
 def test_code_without_lines_has_one_pane_and_says_so() -> None:

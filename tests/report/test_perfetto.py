@@ -10,14 +10,15 @@ import pytest
 from tests.report.profiled import gemm_prediction, plain_prediction
 
 from pykittens.report import perfetto
-from pykittens.report.annotated_timeline import wave_slices
+from pykittens.report.annotated_timeline import matrix_core, wave_slices
 from pykittens.report.perfetto import perfetto_trace
 
 
 def events(text: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """(metadata, slices)."""
     found = json.loads(text)["traceEvents"]
-    assert {each["ph"] for each in found} <= {"M", "X"}
+    assert {each["ph"] for each in found} <= {"M", "X", "C"}
+    assert all(each["pid"] > 0 for each in found)
     return [e for e in found if e["ph"] == "M"], [e for e in found if e["ph"] == "X"]
 
 
@@ -46,7 +47,8 @@ def test_one_track_for_each_simd_and_wave() -> None:
     names, slices = events(perfetto_trace(gemm_prediction()))
     assert [e["args"]["name"] for e in names if e["name"] == "process_name"] == [f"SIMD {i}" for i in range(4)]
     threads = [(e["pid"], e["args"]["name"]) for e in names if e["name"] == "thread_name"]
-    assert threads == [(i, "matrix core") for i in range(4)] + [(i % 4, f"wave {i}") for i in range(8)]
+    assert threads == [(i + 1, "matrix core") for i in range(4)] + [(i % 4 + 1, f"wave {i}") for i in range(8)]
+    assert len({e["tid"] for e in names if e["name"] == "thread_name"}) == 12  # a viewer takes them for one otherwise
     assert {e["name"] for e in slices if e.get("cat") == "phase"} == {f"phase {n}" for n in ("00", "01", "10", "11")}
 
 
@@ -72,6 +74,19 @@ def test_a_long_run_is_cut_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(perfetto, "MAX_SLICES", 4000)
     text = perfetto_trace(gemm_prediction())
     _, slices = events(text)
-    assert 1500 < sum(e.get("cat") != "phase" and e["tid"] != 1 for e in slices) <= 4000
+    assert 1500 < sum(e.get("cat") != "phase" and e["tid"] >= 10 for e in slices) <= 4000
     assert json.loads(text)["otherData"]["extent"].startswith("the first ")
-    assert len({e["tid"] for e in slices}) == 9  # the matrix cores' and 8 waves'
+    assert len({e["tid"] for e in slices}) == 12  # of 4 matrix cores and 8 waves
+
+
+def test_a_counter_says_how_busy_each_matrix_core_is() -> None:
+    p = gemm_prediction()
+    counted = [e for e in json.loads(perfetto_trace(p))["traceEvents"] if e["ph"] == "C"]
+    for simd in range(4):
+        mine = [e for e in counted if e["pid"] == simd + 1]
+        assert [e["ts"] for e in mine] == [256 * i for i in range(len(mine))]
+        assert all(0 <= e["args"]["%"] <= 100 for e in mine)
+        worked = int(matrix_core(p, simd)[1].sum())
+        assert sum(e["args"]["%"] for e in mine) * 2.56 == pytest.approx(worked, abs=0.2 * len(mine))
+    assert max(e["args"]["%"] for e in counted) > 30
+    assert not [e for e in json.loads(perfetto_trace(plain_prediction()))["traceEvents"] if e["ph"] == "C"]

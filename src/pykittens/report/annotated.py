@@ -80,6 +80,14 @@ def spent_by(prediction: Prediction, names: tuple[str | None, ...]) -> list[Spen
     return sorted(found, key=lambda each: -each.total)
 
 
+def spent_by_instructions(prediction: Prediction, most: int) -> list[Spent]:
+    """The ``most`` instructions with the most time, each by its address and text."""
+    times = prediction.instructions
+    clk = spent_by_instruction(prediction)
+    hottest = np.argsort(-clk.sum(axis=1), kind="stable")[:most]
+    return [Spent(f"{int(times.pc[op]):#x} {times.text[op]}", clk[op]) for op in hottest if clk[op].any()]
+
+
 def spent_by_phase(prediction: Prediction) -> list[Spent]:
     """In the order of the code."""
     phases = prediction.instructions.phase

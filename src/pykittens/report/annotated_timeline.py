@@ -26,7 +26,6 @@ _WORK_OF = {
     Kind.BARRIER: 6,
 }  # fmt: skip
 BARRIER_REASON = REASONS.index("s_barrier")
-_TURN = 0
 _FIRST_CLK = 16384
 """How much of a run without a hot loop is shown."""
 
@@ -80,13 +79,14 @@ def wave_slices(prediction: Prediction) -> list[WaveSlices]:
         ops, issued = wave.ops.astype(np.int64), wave.issued.astype(np.int64)
         free = issued + table["issue"][ops]
         after = np.append(issued[1:], free[-1:])
-        busy = np.maximum(free, issued + table["pipe_clk"][ops])
+        # A wave that has not waited was held by the instruction before, such as a write to LDS with conflicts.
+        held = np.append(wave.reason[1:] == NOT_STALLED, False) & (work[ops] != WORK.index("s_barrier"))
+        busy = np.where(held, after, np.maximum(free, issued + table["pipe_clk"][ops]))
         end = np.minimum(busy, np.maximum(after, issued))
         gap = after - end  # before the next instruction
         waits = np.flatnonzero(gap > 0)
         reason = wave.reason[np.minimum(waits + 1, len(ops) - 1)].astype(np.int64)
         reason = np.where(work[ops[waits]] == WORK.index("s_barrier"), BARRIER_REASON, reason)
-        reason[reason == NOT_STALLED] = _TURN
         at = np.where(reason == BARRIER_REASON, waits, np.minimum(waits + 1, len(ops) - 1))
         start = np.concatenate([issued, end[waits]])
         order = np.argsort(start, kind="stable")

@@ -4,6 +4,10 @@
   const source = document.getElementById("source-pane"), assembly = document.getElementById("assembly-pane");
   const summary = document.getElementById("code-chosen");
   const byLine = new Map();
+  for (const row of assembly.querySelectorAll(".listing > [id]")) {
+    row.tabIndex = -1;
+    row.setAttribute("role", "button");
+  }
   for (const row of assembly.querySelectorAll("[data-of]")) {
     if (!byLine.has(row.dataset.of)) byLine.set(row.dataset.of, []);
     byLine.get(row.dataset.of).push(row);
@@ -87,9 +91,10 @@
       document.getElementById("code").scrollIntoView({ block: "start" });
     });
   }
-  const loop = assembly.querySelector(".mark.loop");
-  if (loop) reveal(assembly, loop);
   const heat = (row) => Number(row.style.getPropertyValue("--heat"));
-  const warm = source && source.querySelector(".source") && [...source.querySelector(".source").querySelectorAll(".hot")];
-  if (warm && warm.length) reveal(source, warm.reduce((best, row) => (heat(row) > heat(best) ? row : best)));
+  const hottest = (rows) => [...rows].reduce((best, row) => (best && heat(best) >= heat(row) ? best : row), null);
+  const start = assembly.querySelector(".mark.loop") || hottest(assembly.querySelectorAll("[role=button]"));
+  if (start) reveal(assembly, start);
+  const warm = source && hottest(source.querySelector(".source").querySelectorAll(".hot"));
+  if (warm) reveal(source, warm);
 })();

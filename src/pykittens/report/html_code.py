@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from html import escape
 
+import numpy as np
+
 from pykittens.model.cu import REASONS
 from pykittens.model.prediction import Prediction
 
@@ -14,15 +16,20 @@ from .html_elements import percent
 _LINE_HEAT, _INSTRUCTION_HEAT = 0.12, 0.02
 """Share of the time at which a source line (an instruction) is as dark as it gets."""
 
+_COLUMNS = '<div class="columns"><span>time</span><span>clk</span><span>line</span>source</div>'
+
 
 def source_pane(prediction: Prediction, sources: Mapping[str, str]) -> str:
     """Every file that instructions came from; "" where the code object has no line table."""
     files = annotated_files(prediction, sources)
     whole = sum(each.total for each in files) or 1.0
-    return "".join(_file(each, whole) for each in files)
+    times = prediction.instructions
+    clk = spent_by_instruction(prediction).sum(axis=1) / np.maximum(times.executed, 1)
+    return _COLUMNS * bool(files) + "".join(_file(each, whole, clk) for each in files)
 
 
-def _file(file: AnnotatedFile, whole: float) -> str:
+def _file(file: AnnotatedFile, whole: float, clk: np.ndarray) -> str:
+    """``clk``: of one execution of each instruction."""
     rows = []
     for line in file.lines:
         share = line.spent.total / whole
@@ -32,9 +39,11 @@ def _file(file: AnnotatedFile, whole: float) -> str:
                 f' tabindex="-1" role="button" aria-pressed="false" class="hot" style="{_heat(share, _LINE_HEAT)}"'
             )
             attributes += f' title="{escape(_why(line.spent.main_reason, len(line.ops)))}"'
+        once = f"{clk[list(line.ops)].sum():,.0f}" if line.spent.total else ""
         figure = percent(share) if share >= 0.0005 else ("·" if line.ops else "")
         rows.append(
-            f'<div{attributes}><span class="f">{figure}</span><span class="no">{line.number}</span>'
+            f"<div{attributes}><span>{figure}</span><span>{once}</span>"
+            f"<span>{line.number}</span>"
             f"<code>{escape(line.text)}</code></div>"
         )
     missing = "" if file.found else " <small>(the file was not found: lines with time only)</small>"
@@ -47,6 +56,9 @@ def _why(reason: str | None, count: int) -> str:
 
 def _heat(share: float, most: float) -> str:
     return f"--heat:{min(1.0, share / most):.2f}"
+
+
+_COLD = _heat(0.0, _LINE_HEAT)
 
 
 def assembly_pane(prediction: Prediction) -> str:
@@ -80,14 +92,15 @@ def _instruction(prediction: Prediction, op: int, clk: list[float], whole: float
     share = sum(clk) / whole
     issue, wait = (clk[0] / ran, sum(clk[1:]) / ran) if ran else (0.0, 0.0)
     reasons = [f"{name} {value / ran:,.0f}" for name, value in zip(REASONS, clk[1:], strict=True) if value >= ran > 0]
-    title = f"executed {ran:,} times; each issues {issue:,.0f} clk, waits {wait:,.0f} clk"
+    title = f"{ran:,} times: issues {issue:,.0f} clk, waits {wait:,.0f}"
     title += f" ({', '.join(reasons)})" if reasons else ""
     line = f' data-of="{escape(times.line[op] or "")}"' if times.line[op] else ""
-    return (
-        f'<div id="i{op}"{line} tabindex="-1" role="button" style="{_heat(share, _INSTRUCTION_HEAT)}" '
-        f'title="{escape(title)}">'
-        f'<span class="f">{percent(share) if share >= 0.0005 else "·"}</span>'
-        f'<span class="c">{issue + wait:,.0f}</span><span class="no">{int(times.pc[op]):x}</span>'
+    heat = _heat(share, _INSTRUCTION_HEAT)
+    style = f' style="{heat}"' if heat != _COLD else ""
+    return (  # a long kernel has thousands of these: what is the same for all of them is the script's to add
+        f'<div id="i{op}"{line}{style} title="{escape(title)}">'
+        f"<span>{percent(share) if share >= 0.0005 else '·'}</span>"
+        f"<span>{issue + wait:,.0f}</span><span>{int(times.pc[op]):x}</span>"
         f"<code>{escape(times.text[op])}</code></div>"
     )
 

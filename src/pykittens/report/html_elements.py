@@ -25,7 +25,7 @@ REASON_COLOURS = dict(
         strict=True,
     )
 )  # fmt: skip
-ISSUING_COLOUR = "#3c4c63"
+ISSUING_COLOUR = "var(--issuing)"
 SHARE_COLOURS = (ISSUING_COLOUR, *REASON_COLOURS.values())
 MODELLED = '<span class="modelled">modelled</span>'
 
@@ -68,7 +68,7 @@ def stacked_bar(clk: Sequence[float], whole: float, height: int = 14) -> str:
             continue
         width = 100 * value / whole
         title = f"<title>{escape(name)}: {percent(value / whole)}</title>"
-        parts.append(f'<rect x="{x:.3f}" width="{width:.3f}" height="1" fill="{colour}">{title}</rect>')
+        parts.append(f'<rect x="{x:.3f}" width="{width:.3f}" height="1" style="fill:{colour}">{title}</rect>')
         x += width
     return (
         f'<svg class="bar" viewBox="0 0 100 1" preserveAspectRatio="none" height="{height}" role="img" '

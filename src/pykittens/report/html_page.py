@@ -8,7 +8,7 @@ from importlib.resources import files
 
 from pykittens.model.prediction import Prediction, summary_rows
 
-from .annotated import SHARES, spent_by, spent_by_instruction, spent_by_phase
+from .annotated import SHARES, spent_by, spent_by_instruction, spent_by_instructions, spent_by_phase
 from .html_code import assembly_pane, source_pane
 from .html_elements import MODELLED, SHARE_COLOURS, data, legend, percent, spent_table, stacked_bar, table
 from .html_grid import grid_data
@@ -91,7 +91,10 @@ def _stalls(p: Prediction) -> str:
     ]
     reasons = table(("reason", "of the time", ""), rows, caption="By reason (modelled)", numeric=(1,), html=True)
     phases, lines = spent_by_phase(p), spent_by(p, p.instructions.line)[:_LINES]
-    by_phase = by_line = ""
+    by_phase = ""
+    by_line = spent_table(
+        spent_by_instructions(p, _LINES), whole, first="instruction", caption="By instruction (modelled)"
+    )  # fmt: skip
     if any(each.name for each in phases):
         by_phase = spent_table(phases, whole, first="phase", caption="By phase (modelled)")
     if any(each.name for each in lines):
@@ -102,19 +105,13 @@ def _stalls(p: Prediction) -> str:
 
 
 def _code(p: Prediction, sources: Mapping[str, str]) -> dict[str, str]:
-    times, source = p.instructions, source_pane(p, sources)
-    ran = times.executed > 0
-    texts = {
-        name: [(words or "") if there else "" for words, there in zip(column, ran, strict=True)]
-        for name, column in (("text", times.text), ("line", times.line))
-    }
+    source = source_pane(p, sources)
     pane = f'<div class="pane" id="source-pane" role="region" aria-label="Source" tabindex="0">{source}</div>'
     return {
         "code_words": _CHOOSE if source else _NO_LINES,
         "single": "" if source else " single",
         "source": pane if source else "",
         "assembly": assembly_pane(p),
-        "data": data("code-data", texts),
     }
 
 

@@ -17,7 +17,7 @@ from pykittens.model.timing_table import MEMORY_KINDS, Kind, kind_of
 from .html_elements import legend, table
 
 USES = {
-    "not used": "#f1f3f5", "MFMA results": "#8fc1e8", "MFMA inputs": "#8fd3b4", "addresses": "#f4cf8c",
+    "not used": "var(--unused)", "MFMA results": "#8fc1e8", "MFMA inputs": "#8fd3b4", "addresses": "#f4cf8c",
     "data of memory instructions": "#cbb3e6", "other": "#c3cad2",
 }  # fmt: skip
 _COLUMNS = 32
@@ -108,9 +108,12 @@ def _cells(file: str, title: str, uses: Sequence[str], owners: dict[str, str]) -
         cells.append(f'<span class="at">{file}{row}</span>')
         for i in range(row, min(row + _COLUMNS, len(uses))):
             owner = owners.get(f"{file}{i}")
-            edge = " edge" if owner != owners.get(f"{file}{i - 1}") and i else ""
+            begins = owner != owners.get(f"{file}{i - 1}")
+            edge = " edge" if begins and i else ""
+            name = f' data-tile="{escape(owner)}"' if owner and (begins or i == row) else ""
             words = f"{file}{i}: {f'{owner}, ' if owner else ''}{uses[i]}"
-            cells.append(f'<i class="cell{edge}" style="background:{USES[uses[i]]}" title="{escape(words)}"></i>')
+            style = f"background:{USES[uses[i]]}"
+            cells.append(f'<i class="cell{edge}"{name} style="{style}" title="{escape(words)}"></i>')
     return f'<h3>{title}</h3><div class="cells" role="img" aria-label="{title} by use">{"".join(cells)}</div>'
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from pykittens.model.prediction import Prediction, summary_rows
 
-from .annotated import Spent, spent_by, spent_by_phase
+from .annotated import Spent, spent_by, spent_by_instructions, spent_by_phase
 
 _REASONS, _LINES = 8, 12
 _BAR = 24
@@ -39,6 +39,9 @@ def print_profile(prediction: Prediction, console: Any = None, order: str | None
     if any(each.name for each in lines):
         rows = _spent_rows(lines)[:_LINES]
         out.print(_table("Hottest lines (modelled)", ("line", *columns), rows, right=(1, 2, 3)))
+    else:
+        rows = _spent_rows(spent_by_instructions(p, _LINES), sum(each.total for each in lines))
+        out.print(_table("Hottest instructions (modelled)", ("instruction", *columns), rows, right=(1, 2, 3)))
     guesses = [(g.name, str(g.value), g.source, g.note) for g in p.guesses]
     out.print(_table("What this rests on and nobody measured", ("guess", "value", "source", "note"), guesses))
 
@@ -49,8 +52,9 @@ def bar(share: float, width: int = _BAR) -> str:
     return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
 
 
-def _spent_rows(found: Sequence[Spent]) -> list[tuple[str, ...]]:
-    whole = sum(each.total for each in found) or 1.0
+def _spent_rows(found: Sequence[Spent], total: float | None = None) -> list[tuple[str, ...]]:
+    """Shares of ``total`` wave-clk, or of all that is found."""
+    whole = total or sum(each.total for each in found) or 1.0
     return [
         (
             each.name or "(none)", f"{100 * each.total / whole:.1f} %", f"{100 * each.clk[0] / whole:.1f} %",

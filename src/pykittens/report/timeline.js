@@ -4,9 +4,12 @@
   const box = document.getElementById("timeline-canvas");
   if (!box) return;
   const data = JSON.parse(document.getElementById("timeline-data").textContent);
-  const code = JSON.parse(document.getElementById("code-data").textContent);
+  const instruction = (op) => document.getElementById(`i${op}`); // its row in the code
+  const text = (op) => instruction(op).querySelector("code").textContent;
   const tip = document.getElementById("tip");
   const LEFT = 84, AXIS = 24, CORE = 12, PHASE = 13, BAND = 22, GAP = 7, GROUP = 12;
+  // Colours of the page, light or dark as the reader has it.
+  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
   const waveColours = ["#0f4c81", "#74aede", "#3a7fbe", "#aacdec"];
   let from = 0, to = data.clk, rows = [];
 
@@ -37,8 +40,8 @@
   }
 
   function drawAxis(pen) {
-    pen.fillStyle = "#55616f";
-    pen.strokeStyle = "#e6eaee";
+    pen.fillStyle = colour("soft");
+    pen.strokeStyle = colour("tick");
     pen.textAlign = "center";
     const every = step();
     for (let clk = Math.ceil(from / every) * every; clk <= to; clk += every) {
@@ -64,11 +67,11 @@
 
   function drawRow(pen, row) {
     pen.textAlign = "right";
-    pen.fillStyle = row.kind === "core" ? "#55616f" : "#1b2430";
+    pen.fillStyle = colour(row.kind === "core" ? "soft" : "ink");
     const name = row.kind === "core" ? `SIMD ${row.simd} MFMA` : `wave ${row.wave.wave}`;
     pen.fillText(name, LEFT - 10, row.y + row.height / 2 + (row.tall || 0) / 2 + 4);
     if (row.kind === "core") {
-      pen.fillStyle = "#eef1f4";
+      pen.fillStyle = colour("idle");
       pen.fillRect(LEFT, row.y, width(), CORE);
     }
     const top = row.y + (row.tall || 0), tall = row.height - (row.tall || 0);
@@ -91,7 +94,7 @@
         pen.clip();
         pen.fillStyle = "#fff";
         pen.textAlign = "left";
-        pen.fillText(code.text[row.cuts[i][3]], a + 4, top + 15);
+        pen.fillText(text(row.cuts[i][3]), a + 4, top + 15);
         pen.restore();
       }
     }
@@ -99,12 +102,13 @@
   }
 
   function drawPhases(pen, row) {
+    const colours = ["phase", "other-phase", "ink"].map(colour);
     row.wave.phases.forEach(([start, end, name], i) => {
       if (end <= from || start >= to) return;
       const a = Math.max(LEFT, x(start)), b = Math.min(LEFT + width(), x(end));
-      pen.fillStyle = i % 2 ? "#e3e9f0" : "#eef2f6";
+      pen.fillStyle = colours[i % 2];
       pen.fillRect(a, row.y, b - a, row.tall - 1);
-      pen.fillStyle = "#33414f";
+      pen.fillStyle = colours[2];
       pen.textAlign = "left";
       pen.save();
       pen.beginPath();
@@ -160,8 +164,8 @@
     } else {
       say("strong", data.states[which][0]);
       say("div", `${length} clk from ${start} (modelled), wave ${row.wave.wave}`);
-      say("code", code.text[op]);
-      if (code.line[op]) say("div", code.line[op]);
+      say("code", text(op));
+      if (instruction(op).dataset.of) say("div", instruction(op).dataset.of);
     }
     tip.style.left = `${Math.min(event.clientX + 14, window.innerWidth - tip.offsetWidth - 8)}px`;
     tip.style.top = `${Math.min(event.clientY + 16, window.innerHeight - tip.offsetHeight - 8)}px`;
@@ -202,5 +206,6 @@
     button.addEventListener("click", () => keys[button.dataset.zoom]());
   }
   window.addEventListener("resize", draw);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
   draw();
 })();
