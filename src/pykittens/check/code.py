@@ -17,6 +17,9 @@ from pykittens.asm.phases import Phases
 from pykittens.asm.source_lines import SourceLines
 from pykittens.check.findings import Finding, Place
 from pykittens.check.indexed_registers import Indexed, Meant, index_of, indexed, meant
+from pykittens.check.kernarg_pointer import pointer_needed, pointer_of
+from pykittens.check.lds_places import Place as LdsPlace
+from pykittens.check.lds_places import Places as LdsPlaces
 from pykittens.check.lds_places import places_needed
 from pykittens.check.numbers import key_of
 from pykittens.check.paths import Code, Paths
@@ -25,6 +28,7 @@ from pykittens.check.scalar_constants import ScalarConstants
 from pykittens.check.vskip import may_be_skipped
 from pykittens.isa import Instruction, Label, Reg, decode_one, text
 from pykittens.isa.effects import mask_of, reads, writes
+from pykittens.isa.lds_requests import uses_lds
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ class KernelCode:
         for n in self._index_setters:
             index = index_of(self.instructions[n])
             indices[n] = frozenset((index,)) if isinstance(index, int) else frozenset()
-        for _, here in self.paths.found():
+        for _, here in self.paths.found:
             for each in here:
                 before = indices.get(each.n)
                 if before is not None and (key := self._index_key(each.n)) is not None:
@@ -81,12 +85,23 @@ class KernelCode:
         reads_, writes_ = list(self._named_reads), list(self._named_writes)
         for n, each in widest.items():
             reads_[n], writes_[n] = each.read, each.written
-        needed = [places_needed(i, self.accum_offset) for i in self.instructions]
+        pointer = pointer_of(self.kernel)
+        needed = [places_needed(i, self.accum_offset) | pointer_needed(i, pointer) for i in self.instructions]
         for n in self._index_setters:
             index = index_of(self.instructions[n])
             needed[n] |= mask_of([index]) if isinstance(index, Reg) else 0
         blind = self.skipped | frozenset(self._indexed)
         return Paths(Code(self.arch, self.kernel, self.instructions, self.graph, reads_, writes_, blind, needed))
+
+    @cached_property
+    def lds_places(self) -> dict[int, LdsPlace | None]:
+        """Where LDS instructions go, as far as the code tells, of all that are reached."""
+        places = LdsPlaces(self.instructions, self.arch, self.accum_offset)
+        for _, here in self.paths.found:
+            for each in here:
+                if uses_lds(self.instructions[each.n]):
+                    places.add(each)
+        return places.settled()
 
     @cached_property
     def skipped(self) -> frozenset[int]:

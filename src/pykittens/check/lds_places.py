@@ -43,12 +43,13 @@ def _address(instruction: Instruction) -> Reg | None:
 class Place:
     """The bytes that each wave accesses, as bits, beside an unknown number that is added to the addresses, if any.
 
-    granule: bytes that a bit stands for.
+    granule: bytes that a bit stands for. last: the highest byte, whatever LDS there is; -1 if no lane accesses any.
     """
 
     symbol: Symbol | None
     waves: tuple[int, ...]
     granule: int
+    last: int
 
     def meets(self, other: Place) -> tuple[bool, bool]:
         """Whether one wave accesses a byte in both, and whether two different waves access one, one in each."""
@@ -78,9 +79,15 @@ class Places:
         self._instructions, self._accum_offset = instructions, accum_offset
         self._stride = get(arch).load_to_lds_wide_stride
         self._seen: dict[int, list[tuple[Symbol | None, list[Request], int]] | None] = {}
+        self._same: set[tuple[object, ...]] = set()
 
     def add(self, found: Found) -> None:
         """One more path that leads to an LDS access."""
+        # Numbers are made once each (numbers.py), so that the same ones are the same objects.
+        same = (found.n, found.waves, *found.values.items())
+        if same in self._same:
+            return
+        self._same.add(same)
         before = self._seen.setdefault(found.n, [])
         requests = self._requests(found)
         if requests is None or before is None:
@@ -122,7 +129,9 @@ class Places:
         symbols = {symbol for symbol, _ in joined.values()}
         if len(symbols) != 1:
             return None
-        return Place(symbols.pop(), tuple(joined.get(w, (None, 0))[1] for w in range(count)), granule)
+        ends = [r.addresses[r.active] + r.lane_bytes - 1 for _, requests, _ in seen or () for r in requests]
+        last = max((int(end.max()) for end in ends if end.size), default=-1)
+        return Place(symbols.pop(), tuple(joined.get(w, (None, 0))[1] for w in range(count)), granule, last)
 
 
 def _lanes(words: Words) -> Words:

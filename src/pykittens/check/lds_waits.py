@@ -14,10 +14,9 @@ from pykittens.asm.control_flow import forward
 from pykittens.asm.pending import CAPS, Pending
 from pykittens.check.code import KernelCode
 from pykittens.check.findings import Finding
-from pykittens.check.lds_places import Place, Places
+from pykittens.check.lds_places import Place
 from pykittens.check.waits import WaitModel
 from pykittens.isa.effects import loads_to_lds
-from pykittens.isa.lds_requests import uses_lds
 
 
 @dataclass
@@ -67,19 +66,11 @@ class _Early:
 def check_lds_waits(model: WaitModel) -> list[Finding]:
     """LDS accesses that come too early after another one to the same bytes, each pair once."""
     code = model.code
-    accesses = [n for n, i in enumerate(code.instructions) if uses_lds(i)]
-    if not accesses:
-        return []
-    places = Places(code.instructions, code.arch, code.accum_offset)
-    for _, found in code.paths.found():
-        for each in found:
-            if uses_lds(code.instructions[each.n]):
-                places.add(each)
-    settled = places.settled()
-    told = {n: place for n, place in settled.items() if place is not None}
+    told = {n: place for n, place in code.lds_places.items() if place is not None}
     findings = _Order(model, told).findings() if told else []
-    if any(loads_to_lds(code.instructions[n]) for n in accesses) and len(told) < len(settled):
-        findings.append(_not_told(code, len(settled) - len(told), len(settled)))
+    copies = any(loads_to_lds(code.instructions[n]) for n in code.lds_places)
+    if copies and len(told) < len(code.lds_places):
+        findings.append(_not_told(code, len(code.lds_places) - len(told), len(code.lds_places)))
     return findings
 
 
@@ -95,8 +86,10 @@ class _Order:
         self.model, self.code, self.places = model, model.code, places
         instructions = self.code.instructions
         self._own, self._cross = self._conflicts()
+        # Most accesses meet no other one that they would have to wait for.
+        self.places = {n: place for n, place in places.items() if self._own[n] or self._cross[n]}
         self._owned: dict[object, int] = {}
-        for n, place in places.items():
+        for n, place in self.places.items():
             if place.symbol is not None:
                 self._owned[place.symbol[0]] = self._owned.get(place.symbol[0], 0) | 1 << n
         self._barriers = {n for n, i in enumerate(instructions) if i.definition.has("barrier")}
@@ -140,7 +133,7 @@ class _Order:
 
     def findings(self) -> list[Finding]:
         """One finding for each pair of blocks: the first pair of accesses, and how many there are."""
-        if not any(self._own.values()) and not any(self._cross.values()):
+        if not self.places:
             return []
         found: dict[_Pair, _Early] = {}
         entries = forward(self.code.paths.apart, _State(), self._through, _State.join)

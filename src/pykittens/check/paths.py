@@ -126,10 +126,11 @@ class Paths:
         """The owner of what is unknown at the start of a block of ``apart`` (`numbers.Symbol`)."""
         return (block, Context()) if self._apart is self._plain else self._apart.nodes[block]
 
-    def found(self) -> Iterator[tuple[int, list[Found]]]:
+    @cached_property
+    def found(self) -> list[tuple[int, list[Found]]]:
         """What is needed and found, by the number of the block in ``apart``."""
-        for n, node in enumerate(self._apart.nodes):
-            yield (node[0] if self._apart is self._plain else n), list(self._apart.found(node))
+        plain = self._apart is self._plain
+        return [(node[0] if plain else n, list(self._apart.found(node))) for n, node in enumerate(self._apart.nodes)]
 
 
 class _Walk:

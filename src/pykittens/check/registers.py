@@ -149,10 +149,13 @@ def _lds_offsets(code: KernelCode) -> list[Finding]:
     limit = own or chip
     found = []
     for n, instruction in enumerate(code.instructions):
-        last = _last_lds_byte(instruction)
+        last, place = _last_lds_byte(instruction), code.lds_places.get(n)
+        what = "its offset alone leads"
+        if (last is None or last < limit) and place is not None and place.symbol is None:
+            last, what = place.last, "it leads"
         if last is not None and last >= limit:
-            why = f"its offset alone leads to byte {last}, and the workgroup has {limit} bytes of LDS"
-            fix = "lower the offset, or allocate more LDS (memory given only at launch counts as none here)"
+            why = f"{what} to byte {last}, and the workgroup has {limit} bytes of LDS"
+            fix = "lower the address, or allocate more LDS (memory given only at launch counts as none here)"
             found.append(Finding("lds-offset", why, fix, code.place(n), kernel=code.kernel.name))
     return found
 

@@ -10,6 +10,7 @@ from pykittens.asm.code_object import CodeObject, read
 from pykittens.check.code import KernelCode, NamedRegisters, Places, follow
 from pykittens.check.findings import Finding, Report
 from pykittens.check.hazards import check_hazards
+from pykittens.check.kernarg_pointer import check_kernarg
 from pykittens.check.lds_waits import check_lds_waits
 from pykittens.check.loose_waits import loose_waits
 from pykittens.check.registers import check_allocation, check_undefined
@@ -52,7 +53,7 @@ def check_kernel(code: KernelCode) -> Iterable[Finding]:
     model = WaitModel(code)
     return [
         *code.findings, *check_waits(model), *loose_waits(model), *check_lds_waits(model), *check_hazards(code),
-        *check_undefined(code), *check_allocation(code),
+        *check_undefined(code), *check_kernarg(code), *check_allocation(code),
     ]  # fmt: skip
 
 
