@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,9 +11,10 @@ from pykittens import arch as chips
 from pykittens.arch import Arch
 from pykittens.arch.facts import Device
 from pykittens.model.caches import CacheRates
-from pykittens.model.chip import dispatch
+from pykittens.model.chip import Dispatch, dispatch, machine
 from pykittens.model.clock import FITTED, Fitted, clock, seconds_at
-from pykittens.model.cu import Engine
+from pykittens.model.cu import Engine, Stream, run_unit
+from pykittens.model.matrix_work import matrix_work
 from pykittens.model.timing import Timing, timed
 from pykittens.sim.native_build import symbol
 
@@ -21,6 +22,20 @@ from .streams import Program, Wave
 
 Schedule = Callable[[], tuple[Program, list[Wave]]]
 NOTHING_READ = CacheRates(1.0, 1.0, 0.0, 0.0, 0.0, 1)
+_SLOWER = 0.85
+"""Of its clock and of the HBM's writes: a second and a third point for `Pace`."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How a launch's cycles depend on constants: ``clk``, ``us`` whatever the clock, and ``written`` MB to the HBM."""
+
+    clk: float
+    us: float
+    written: float
+
+    def cycles(self, mhz: float, fitted: Fitted) -> float:
+        return self.clk + mhz * (self.us + 1000 * self.written / fitted.hbm_write_gbps)
 
 
 @dataclass(frozen=True)
@@ -29,16 +44,25 @@ class Launched:
 
     chip: Chip
     time: Timing
+    pace: Pace
     rates: CacheRates
     work: float
     unit: str
 
     def figure(self, fitted: Fitted = FITTED) -> float:
         """In its unit: TFLOPS, GB/s, or us of the launch itself."""
-        device, time = self.chip.device, self.time
-        at = clock(device, time.utilisation, time.side, fitted)
-        seconds = seconds_at(device, self.chip.arch, time.cycles, at, time.utilisation, self.rates, fitted)
+        seconds = self.time.seconds if fitted == FITTED else self._seconds(fitted)
         return {"tflops": self.work / seconds / 1e12, "GB/s": self.work / seconds / 1e9, "us": seconds * 1e6}[self.unit]
+
+    def _seconds(self, fitted: Fitted) -> float:
+        device, time, activity = self.chip.device, self.time, self.time.activity
+        cycles = time.cycles
+        for _ in range(3):
+            at = clock(device, activity, fitted)
+            cycles = self.pace.cycles(at.mhz, fitted)
+            share = time.cycles / cycles
+            activity = replace(time.activity, matrix=time.activity.matrix * share, vector=time.activity.vector * share)
+        return seconds_at(cycles, at, self.chip.arch)
 
 
 @dataclass(frozen=True)
@@ -65,15 +89,37 @@ class Chip:
         chip = chips.get(arch)
         return Chip(chip, chip.device(device), Engine.find(symbol))
 
-    def time(
-        self, schedule: Schedule, workgroups: int, rates: CacheRates, side: int = 16, per_cu: int = 1
-    ) -> tuple[Timing, list[Wave]]:
-        """So many workgroups of a schedule."""
+    def launched(
+        self, schedule: Schedule, workgroups: int, rates: CacheRates, work: float, unit: str = "tflops", per_cu: int = 1
+    ) -> tuple[Launched, list[Wave]]:
+        """So many workgroups of a schedule, ``per_cu`` of which fit a unit; they do ``work``."""
         program, waves = schedule()
         streams = [wave.stream() for wave in waves]
         spread = dispatch(self.device, workgroups, per_cu)
-        time = timed(self.engine, self.arch, self.device, program.table, [streams], spread, rates, side)
-        return time, waves
+        counts = sum(np.bincount(stream.ops, minlength=len(program.instructions)) for stream in streams)
+        executed = zip(program.instructions, map(float, counts), strict=True)
+        time = timed(
+            self.engine, self.arch, self.device, program.table, [streams], spread, rates, matrix_work(executed)
+        )  # fmt: skip
+        return Launched(self, time, self._pace(program, streams, spread, rates, time), rates, work, unit), waves
+
+    def _pace(
+        self, program: Program, streams: list[Stream], spread: Dispatch, rates: CacheRates, time: Timing
+    ) -> Pace:  # fmt: skip
+        groups, mhz = len(time.run.started), time.clock.mhz
+
+        def clk(share: float, fitted: Fitted) -> float:
+            constants = machine(self.arch, self.device, mhz * share, spread.active_cus, rates, fitted)
+            return run_unit(self.engine, program.table, [streams], constants, spread.slots, groups).clk
+
+        scale = time.cycles / time.run.clk
+        here = float(time.run.clk)
+        slower = clk(_SLOWER, FITTED)
+        writes = clk(1.0, replace(FITTED, hbm_write_gbps=_SLOWER * FITTED.hbm_write_gbps))
+        us = scale * (here - slower) / (mhz * (1 - _SLOWER))
+        written = scale * (writes - here) / mhz * FITTED.hbm_write_gbps / 1000 * _SLOWER / (1 - _SLOWER)
+        rest = us - 1000 * written / FITTED.hbm_write_gbps
+        return Pace(time.cycles - mhz * us, rest, written)
 
 
 def loop_cycles(time: Timing, waves: list[Wave]) -> float:

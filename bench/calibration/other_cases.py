@@ -14,6 +14,27 @@ from pykittens.model.cu import run_unit
 from . import other_schedules as other
 from .launches import NOTHING_READ, Case, Chip, Launched, Schedule, loop_cycles, matrix_clk
 
+_TWO_WAVES = "non-causal; 2048 MFMA clk/iter/wave, 2 waves/SIMD"
+GLUON = (
+    # What does not fit beside the MFMAs goes ahead of them, or follows the row maxima, in packed form.
+    (
+        (("gluon/FlyDSL fav3 SCALE_ON_Q=1", _TWO_WAVES), ("gluon/FlyDSL fav3 scale-on-q 0", _TWO_WAVES)),
+        "P8 16(M V6)", "3(M V6) P9 2(M V6) M V2 T2 9(M T3) M T4",
+    ),
+    # Everything scalar, 8 vector instructions or 4 exponentials for each MFMA.
+    ((("gluon FAv3 scalarize+split", "bshd"),), "14(M V8) M V M", "7(M V8) 8(M T4) M T"),
+    # 3 instructions for each MFMA, packed ones split where they fell; the rest, 19 exponentials among it, at the end.
+    (
+        (("gluon FAv3 K=3 co-issue", "bshd"),),
+        "16(M V6) P3 V17", "l14 M V3 l11 M V3 l8 M V3 l3 M V3 l1 M V3 l0 M V4 5(M V6) M V5 3(M T3) M T5 T19",
+    ),
+)  # fmt: skip
+"""Gluon's attention kernels by the names of their rows, with what stands beside the MFMAs of Q K and of P V.
+
+The clusters follow from the counts and orders that its notes give, in instructions of one wave for a tile: 16 maxima,
+32 differences, 33 exponentials, 32 sums, 64 products of the rescale and 16 conversions.
+"""
+
 
 def attention(chip: Chip) -> Iterator[Case]:
     """Forward attention, D = 128, not causal."""
@@ -30,6 +51,14 @@ def attention(chip: Chip) -> Iterator[Case]:
         )  # fmt: skip
         figures = _attention(chip, 16 * 64 * length**2, schedule, workgroups, rates)
         yield Case("HK", f"B16 Hq/Hkv 64/8 S{length} D128", "non_causal", *figures)
+    for name, scores, values in GLUON:
+        schedule = partial(other.rotated, chip.arch, 256, scores, values)
+        panels = Panels(np.arange(4096) % 64, 2.0 * 16320 * 128 * 2, 2.0 * 16320 * 128 * 2)
+        memory, device = chip.arch.memory, chip.device
+        rates = cache_rates([panels], 4096, device.cus_per_xcd, device.xcds, memory.l2_bytes, memory.mall_bytes)
+        figures = _attention(chip, 64 * 16320**2, schedule, 4096, rates)
+        for kernel, config in name:
+            yield Case(kernel, "B1 H64 S16320 D128", config, *figures)
     schedule = partial(other.mfma_only, chip.arch, 128)
     figures = _attention(chip, 64 * 16320**2, schedule, 64 * 64, NOTHING_READ)
     yield Case("gluon FAv3 mfma-only ablation", "B1 H64 S16320 D128", "bshd", *figures)
@@ -38,10 +67,9 @@ def attention(chip: Chip) -> Iterator[Case]:
 def _attention(
     chip: Chip, scores: int, schedule: Schedule, workgroups: int, rates: CacheRates
 ) -> tuple[dict[str, float], Launched]:
-    time, waves = chip.time(schedule, workgroups, rates, side=32)
-    cycles = loop_cycles(time, waves)
-    launched = Launched(chip, time, rates, 4.0 * scores * 128, "tflops")
-    efficiency = 100 * matrix_clk(time, waves) / cycles
+    launched, waves = chip.launched(schedule, workgroups, rates, 4.0 * scores * 128)
+    cycles = loop_cycles(launched.time, waves)
+    efficiency = 100 * matrix_clk(launched.time, waves) / cycles
     return {"tflops": launched.figure(), "cycles_per_iter": cycles, "mfma_eff_in_loop": efficiency}, launched
 
 
@@ -66,16 +94,15 @@ def memory_bound(chip: Chip) -> Iterator[Case]:
     read = float(tiles * 32 * 128 * 2)
     for kernel, shape, schedule, workgroups, rates, per_cu in (
         ("HK dropout+residual+layernorm", "B16 N8192 D2048", other.layer_norm, rows // 4,
-         _streamed(rows * 2048 * 2 * 2), 4),
-        ("HK rotary", "B16 H16 N8192 D128", other.rotary, tiles, _streamed(read, cached=read / 2), 16),
+         _streamed(rows * 2048 * 2 * 2.0, cached=rows * 2048 * 2 * 2.0), 4),
+        ("HK rotary", "B16 H16 N8192 D128", other.rotary, tiles, _streamed(read, cached=read), 24),
     ):  # fmt: skip
-        time, _ = chip.time(partial(schedule, chip.arch), workgroups, rates, per_cu=per_cu)
-        launched = Launched(chip, time, rates, 1.0, "us")
+        launched, _ = chip.launched(partial(schedule, chip.arch), workgroups, rates, 1.0, "us", per_cu)
         yield Case(kernel, shape, "", {"us": launched.figure()}, launched)
     for workgroups, n in ((32, 8192), (256, 65536)):
         rates = _streamed(float(n * 8192 * 2), cached=n * 8192 * 2 / 8)
-        time, _ = chip.time(partial(other.skinny, chip.arch, 128), workgroups, rates)
-        launched = Launched(chip, time, rates, (n + 32) * 8192.0 * 2, "GB/s")
+        work = (n + 32) * 8192.0 * 2
+        launched, _ = chip.launched(partial(other.skinny, chip.arch, 128), workgroups, rates, work, "GB/s")
         config = f"{workgroups} WGs, 36 KB/iter/CU"
         yield Case("gluon skinny GEMM M=32 K=8192", f"32x{n}x8192", config, {"GB/s": launched.figure()}, launched)
 

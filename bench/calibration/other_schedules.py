@@ -6,23 +6,35 @@ from pykittens.arch import Arch
 
 from .streams import Program, Wave
 
-MFMA = "v_mfma_f32_32x32x16_bf16"
+MFMA, MFMA_F16 = "v_mfma_f32_32x32x16_bf16", "v_mfma_f32_32x32x16_f16"
+ROW_CLK = 64
+"""L1 time of an access of 16 bytes or less a lane to pieces of 32 rows: 2 clk for each line of 128 bytes."""
+
+
+def _rows(wave: Wave, accesses: int, touched: int) -> None:
+    """Loads of 16 bytes a lane to 32 bytes of 32 rows each; of ``touched`` that share lines the first fetches these."""
+    for i in range(accesses):
+        wave.load(to_lds=False, lines=0 if i % touched else 32, l1_clk=ROW_CLK)
 
 
 def attention(arch: Arch, tiles: int) -> tuple[Program, list[Wave]]:
     """HipKittens' forward attention, D = 128: 8 waves in ping-pong over ``tiles`` tiles of 64 keys.
 
-    A tile is 32 scores a lane: 36 exponentials and 100 vector instructions by its scheduler hints.
+    A tile is 32 scores a lane: 36 exponentials and 100 vector instructions by its scheduler hints. Queries are read in
+    pieces of 32 bytes of a row, the output is written in pieces of 16.
     """
     program = Program(arch)
     waves = []
     for number in range(8):
         wave = Wave(program)
-        wave.load(2), wave.wait(vm=0), wave.load(8, to_lds=False), wave.wait(vm=0), wave.valu(64)
-        wave.load(4), wave.barrier(), wave.read(16), wave.wait(lgkm=0)
+        wave.load(2), wave.wait(vm=0)
+        _rows(wave, 8, 4)
+        wave.wait(vm=0), wave.valu(64 + 64 + 32), wave.load(4), wave.read(16), wave.wait(vm=2, lgkm=0), wave.barrier()
+        wave.mfma(MFMA, 16), wave.valu(16 + 2 + 32), wave.exp(16)
         if number >= 4:
             wave.barrier()
-        for _ in range(tiles):
+        wave.read(16), wave.load(4), wave.wait(vm=4, lgkm=0), wave.barrier()
+        for _ in range(tiles - 1):
             wave.iteration()
             for _each in range(6):  # S = Q K, with the exponentials of the tile before
                 wave.mfma(MFMA), wave.exp(3)
@@ -37,9 +49,40 @@ def attention(arch: Arch, tiles: int) -> tuple[Program, list[Wave]]:
                 wave.mfma(MFMA), wave.exp(3)
             wave.priority(0), wave.barrier()
             wave.load(2), wave.read(16), wave.wait(lgkm=0), wave.wait(vm=4), wave.barrier()
+        wave.exp(16), wave.valu(50), wave.barrier()
+        wave.read(32, 8, transpose=True), wave.wait(lgkm=0), wave.barrier(), wave.mfma(MFMA, 16), wave.barrier()
         if number < 4:
             wave.barrier()
-        wave.valu(64), wave.store(8)
+        wave.exp(2), wave.valu(64 + 32)  # 1 / norm, the output scaled and rounded; the logarithm of the norm
+        wave.do("buffer_store_dwordx2", 16, (4, 32, ROW_CLK, 0))
+        waves.append(wave)
+    return program, waves
+
+
+def rotated(arch: Arch, tiles: int, scores: str, values: str) -> tuple[Program, list[Wave]]:
+    """Gluon's attention of four clusters, D = 128: 8 waves in ping-pong, two tiles of 64 keys an iteration.
+
+    scores, values: the clusters beside the MFMAs of Q K and P V, as `Wave.follow` reads them.
+    """
+    program = Program(arch)
+    waves = []
+    for number in range(8):
+        wave = Wave(program)
+        wave.load(2), _rows(wave, 8, 4)
+        wave.load(6), wave.wait(vm=4), wave.barrier(), wave.read(16), wave.wait(lgkm=0), wave.mfma(MFMA_F16, 16)
+        if number >= 4:
+            wave.barrier()
+        for tile in range(tiles):
+            if tile % 2 == 0:
+                wave.iteration()
+            wave.follow(scores, MFMA_F16), wave.barrier(), wave.priority(1)
+            wave.load(2), wave.read(32, 8, transpose=True), wave.wait(vm=4, lgkm=0), wave.priority(0), wave.barrier()
+            wave.follow(values, MFMA_F16), wave.barrier(), wave.priority(1)
+            wave.load(2), wave.read(16), wave.wait(vm=4, lgkm=0), wave.priority(0), wave.barrier()
+        if number < 4:
+            wave.barrier()
+        wave.exp(2), wave.valu(64 + 32)
+        wave.do("buffer_store_dwordx2", 16, (4, 32, ROW_CLK, 0))
         waves.append(wave)
     return program, waves
 
@@ -52,35 +95,49 @@ def mfma_only(arch: Arch, tiles: int) -> tuple[Program, list[Wave]]:
         wave = Wave(program)
         for _ in range(tiles):
             wave.iteration()
-            wave.mfma(MFMA, 64), wave.barrier()
+            wave.mfma(MFMA_F16, 64), wave.barrier()
         waves.append(wave)
     return program, waves
 
 
 def layer_norm(arch: Arch) -> tuple[Program, list[Wave]]:
-    """HipKittens' dropout, residual and layernorm of rows of 2048: a row a wave, 64 consecutive bytes a lane."""
+    """HipKittens' dropout, residual and layernorm of rows of 2048: a row a wave, 64 consecutive bytes a lane.
+
+    Random numbers are Philox's: 8 calls of 10 rounds for 32 elements a lane, a round of two wide multiplications and
+    four other instructions. Arithmetic is in bf16, of which every step is widened, worked on and rounded.
+    """
     program = Program(arch)
     waves = []
     for _ in range(4):
         wave = Wave(program)
-        for _ in range(2):  # x, residual: 4 accesses touch the same 32 lines, 64 pieces of 64 bytes
-            wave.load(to_lds=False, lines=32, l1_clk=64), wave.load(3, to_lds=False, lines=0, l1_clk=64)
-        # Philox for 32 elements a lane: 8 calls of 10 rounds of 4 multiplications and 4 other instructions. Then seven
-        # steps on 32 elements in bf16, each of which is widened, worked on and rounded.
-        wave.wait(vm=0), wave.do("v_mul_hi_u32", 320), wave.valu(320 + 3 * 32)
-        wave.load(8, to_lds=False, lines=0, l1_clk=64)  # weight and bias: in the L1 from other rows
-        wave.store(4, lines=8, l1_clk=64), wave.valu(5 * 3 * 32), wave.wait(vm=4), wave.valu(2 * 3 * 32)
-        wave.store(4, lines=8, l1_clk=64)
+        _rows(wave, 4, 4)
+        wave.wait(vm=0)
+        _rows(wave, 4, 4)
+        wave.do("v_mad_u64_u32", 8 * 10 * 2), wave.valu(8 * 10 * 4)
+        wave.valu(32 * 4)  # to a float, compared, chosen
+        wave.valu(32 * 3), wave.wait(vm=0)
+        _rows(wave, 8, 4)  # weight and bias
+        wave.valu(32 * 3)
+        wave.store(4, lines=8, l1_clk=ROW_CLK)
+        wave.valu(32 * (2 + 3 + 3 + 2))  # mean, minus it, squares, variance
+        wave.valu(32 * 11), wave.do("v_rcp_f32", 32)  # divided
+        wave.wait(vm=4), wave.valu(32 * (3 + 3))
+        wave.store(4, lines=8, l1_clk=ROW_CLK)
         waves.append(wave)
     return program, waves
 
 
 def rotary(arch: Arch) -> tuple[Program, list[Wave]]:
-    """HipKittens' rotary embedding: a wave a workgroup, 32 rows of 128, in accesses of 32 bytes of each row."""
+    """HipKittens' rotary embedding: a wave a workgroup, 32 rows of 128, in accesses of 32 bytes of each row.
+
+    16 pairs of registers are turned, in bf16 with every product and sum rounded.
+    """
     program = Program(arch)
     wave = Wave(program)
-    wave.load(8, to_lds=False, lines=8, l1_clk=32), wave.load(8, to_lds=False, lines=4, l1_clk=32)
-    wave.wait(vm=0), wave.valu(96), wave.store(8, l1_clk=32)
+    _rows(wave, 8, 4)  # cosines and sines
+    _rows(wave, 8, 4)
+    wave.wait(vm=0), wave.valu(16 * 34)
+    wave.do("buffer_store_dwordx4", 8, (8, 32, ROW_CLK, 0))
     return program, [wave]
 
 

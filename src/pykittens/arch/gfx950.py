@@ -17,6 +17,7 @@ ROCISA = "cycle counter of TensileLite's rocisa"
 FORMOCAST = "constants of origami's Formocast"
 ORIGAMI = "origami's analytical model"
 COEXEC = "LLVM pull request 233721, fitted to thread traces"
+ROOFLINE = "rocprofiler-compute (ROCm/rocm-systems, pull request 8480)"
 AS_GFX942 = "as gfx942"
 
 MI355X = Device(
@@ -28,7 +29,7 @@ MI355X = Device(
     board_power_w=fact(1400, "published", DATA_SHEET),
     hbm_bytes=fact(288 << 30, "published", DATA_SHEET),
     hbm_peak_gbps=fact(8000, "published", DATA_SHEET),
-    hbm_achieved_gbps=fact(6440, "measured", f"{GLUON}: skinny GEMM that only reads, 256 workgroups"),
+    hbm_achieved_gbps=fact(6914, "measured", f"{ROOFLINE} on an MI350X; {GLUON}'s skinny GEMM reads 6440"),
 )
 
 MI350X = Device(
@@ -40,7 +41,7 @@ MI350X = Device(
     board_power_w=fact(1000, "published", DATA_SHEET),
     hbm_bytes=fact(288 << 30, "published", DATA_SHEET),
     hbm_peak_gbps=fact(8000, "published", DATA_SHEET),
-    hbm_achieved_gbps=fact(6440, "guess", "the same memory as MI355X"),
+    hbm_achieved_gbps=fact(6914, "measured", f"{ROOFLINE}: reads only; TransferBench reaches 7200"),
 )
 
 RATES = MatrixRates(
@@ -89,8 +90,8 @@ ISSUE = Issue(
 LATENCY = Latency(
     l1_hit_clk=fact(125, "guess", "measured on MI210"),
     l2_hit_ns=fact(83, "guess", AS_GFX942),
-    mall_hit_ns=fact(300, "published", f"{HIPKITTENS}, section 3.4: worst case of an L2 miss"),
-    hbm_ns=fact(500, "published", f"{HIPKITTENS}, section 3.4: worst case of a MALL miss"),
+    mall_hit_ns=fact(218, "guess", f"{AS_GFX942}; {HIPKITTENS}, section 3.4: 300 at worst"),
+    hbm_ns=fact(347, "guess", f"{AS_GFX942}; {HIPKITTENS}, section 3.4: 500 at worst"),
     tlb_miss_ns=fact(47, "guess", AS_GFX942),
     loaded_round_trip_clk=fact(1000, "measured", f"{GLUON}: K = 8192, mostly L2; up to 1500 at large K"),
     lds_read_b32_clk=fact(40, "published", FORMOCAST),
@@ -141,7 +142,7 @@ MEMORY = Memory(
     mall_line_bytes=fact(64, "guess", AS_GFX942),
     mall_bytes_per_clk_per_slice=fact(64, "guess", AS_GFX942),
     mall_achieved_gbps=fact(8530, "published", f"{ORIGAMI}; 5750 follows from {HIPKITTENS}, equation 1"),
-    bandwidth_fraction_per_cu=fact(0.008, "published", f"{ORIGAMI}: 125 CUs saturate; {GLUON} measure 47.8 GB/s a CU"),
+    bandwidth_fraction_per_cu=fact(0.0069, "measured", f"{GLUON}: 47.8 GB/s a CU; {ORIGAMI} has 0.008 of 6000"),
     tlb_entries_per_xcd=fact(16384, "guess", AS_GFX942),
     tlb_page_bytes=fact(4096, "guess", AS_GFX942),
 )

@@ -9,6 +9,7 @@ from pykittens.arch.facts import Device
 from pykittens.errors import InputError
 
 from .caches import CacheRates
+from .clock import FITTED, Fitted
 from .costs import LINE
 from .cu import MAX_WAVES, Machine
 
@@ -85,7 +86,9 @@ def dispatch(device: Device, workgroups: int, fitting: int) -> Dispatch:
     return Dispatch(workgroups, min(workgroups, device.cus), busiest, slots, -(-on_xcd // places))
 
 
-def machine(arch: Arch, device: Device, clock_mhz: float, active_cus: int, rates: CacheRates) -> Machine:
+def machine(
+    arch: Arch, device: Device, clock_mhz: float, active_cus: int, rates: CacheRates, fitted: Fitted = FITTED
+) -> Machine:
     """The unit's constants when ``active_cus`` share the device at a clock."""
     memory, latency, issue = arch.memory, arch.latency, arch.issue
     found = Machine()
@@ -93,9 +96,14 @@ def machine(arch: Arch, device: Device, clock_mhz: float, active_cus: int, rates
     found.vmem_queue, found.l1_in_flight = memory.vmem_queue_entries, memory.l1_in_flight_bytes
     found.l1_latency = latency.l1_hit_clk
     # Caches run at the engine clock, the fabric and the HBM at their own: the one's clk and the other's ns are fixed.
-    found.l2_latency = round(latency.l2_hit_ns * device.peak_clock_mhz / 1000)
-    found.llc_latency = max(found.l2_latency, round(latency.mall_hit_ns * clock_mhz / 1000))
-    found.hbm_latency = max(found.llc_latency, round(latency.hbm_ns * clock_mhz / 1000))
+    l2 = latency.l2_hit_ns * device.peak_clock_mhz / 1000
+    llc = max(l2, latency.mall_hit_ns * clock_mhz / 1000)
+    hbm = max(llc, latency.hbm_ns * clock_mhz / 1000)
+    # A hit on a line that is under way for another unit comes when the miss does.
+    missed = rates.llc_hit * llc + (1 - rates.llc_hit) * hbm
+    found.l2_latency = round(l2 + rates.l2_late * (missed - l2))
+    found.llc_latency = round(llc + rates.llc_late * (hbm - llc))
+    found.hbm_latency = round(hbm)
     found.l2_miss = round((1 - rates.l2_hit) * _SHARE)
     found.llc_miss = round((1 - rates.llc_hit) * _SHARE)
     share = (
@@ -104,11 +112,15 @@ def machine(arch: Arch, device: Device, clock_mhz: float, active_cus: int, rates
     per_xcd = -(-active_cus // device.xcds)
     # The L2s' rate was found under dense MFMAs, and they run at the engine clock: it is so many bytes a clk.
     l2_share = share * clock_mhz / device.matrix_clock_mhz
-    l2 = min(memory.l2_achieved_gbps * l2_share, memory.l2_read_bytes_per_clk * memory.l2_read_efficiency / per_xcd)
-    found.burst = round(memory.l1_in_flight_bytes / l2)
-    found.l2_line = _clk(LINE, min(l2, memory.l1_fill_bytes_per_clk))
+    all_l2s = memory.l2_read_bytes_per_clk * memory.l2_read_efficiency / per_xcd
+    l2_rate = min(memory.l2_achieved_gbps * l2_share, all_l2s)
+    found.l2_line = _clk(LINE, min(l2_rate, memory.l1_fill_bytes_per_clk))
     found.llc_line = _clk(LINE, memory.mall_achieved_gbps * share)
     found.hbm_line = _clk(LINE, device.hbm_achieved_gbps * share)
+    # Fitted on gfx950; MI300X copies as fast as it reads (measured).
+    hbm_write = fitted.hbm_write_gbps if arch.name == "gfx950" else device.hbm_achieved_gbps
+    found.hbm_write_line = _clk(LINE, hbm_write * share)
+    found.dirty_clk = found.hbm_write_line * memory.l2_bytes // (LINE * per_xcd * _GRAIN)
     written = memory.l2_write_bytes_per_clk * memory.l2_write_efficiency / per_xcd
     found.write_line = _clk(LINE // 2, min(written, memory.l1_to_cu_bytes_per_clk))
     found.barrier_clk, found.start_gap = 4 * issue.barrier_quads, START_GAP_CLK

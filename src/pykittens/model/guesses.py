@@ -10,7 +10,7 @@ from pykittens.arch import Arch
 from pykittens.arch.facts import Device
 
 from .chip import START_GAP_CLK
-from .clock import FITTED, Clock
+from .clock import FITTED, TYPE_CLOCK, Clock
 from .prediction import Guess
 from .timing_table import Kind
 
@@ -37,18 +37,24 @@ _USED = {
 }  # fmt: skip
 """Facts of the chip that each kind of instruction is timed by."""
 
-_POWER = f"{FITTED.hbm_power:g} of the HBM's time, {FITTED.llc_power:g} of the LLC's"
+_WRITES = f"{FITTED.hbm_write_gbps:g} GB/s on gfx950"
+_TYPES = ", ".join(f"{name} {share:g}" for name, share in TYPE_CLOCK.items())
 _OWN = {
     None: (
-        ("waves of one priority", "oldest first", "no published order"),
+        ("waves of one priority", "oldest first", "AMD's ISA names the age, not its direction"),
         ("instruction fetch", "never stalls", "773 instructions before a loop took Gluon 2708 clk"),
         ("workgroup start", f"{START_GAP_CLK} clk after its place is free", "no figure found"),
         ("workgroups of a round", "keep step", "drift between them is not modelled"),
     ),
-    Kind.MATRIX: (("slots after an MFMA", "barred to its own wave only", "published of one wave"),),
+    Kind.VECTOR: (("vector power", f"{FITTED.vector_power:g} of the MFMAs'", "fitted, while neither pauses"),),
+    Kind.STORE: (("writes to the HBM", _WRITES, "fitted; elsewhere as fast as it reads"),),
+    Kind.MATRIX: (
+        ("clock by type", _TYPES, "measured on MI300X and MI325X; fp6 and fp4 from published TFLOPS"),
+        ("slots after an MFMA", "barred to its own wave only", "published of one wave"),
+    ),
     Kind.LOAD: (
-        ("memory power", _POWER, "fitted, while MFMAs never pause"),
-        ("launches before", "left their data in the memory-side cache, if it fits", "as benchmarks repeat launches"),
+        ("caches", "empty when the launch starts", "as in benchmarks that take tensors in turn"),
+        ("hits in a round", "wait as long as the misses they follow", "workgroups of a round keep step"),
         ("hits and misses", "spread evenly over the loads", "no published order"),
         ("data copied to LDS", "takes the LDS at its full width", "no figure found"),
     ),
@@ -64,7 +70,8 @@ def guesses_of(
     found = []
     if at.source != "measured":
         found.append(Guess("clock", f"{at.mhz:.0f} MHz", at.source, at.note))
-    found.append(Guess("launch", f"{FITTED.launch_us:g} us", "fitted", "event-timed launches beyond the units' work"))
+    start = arch.fact("latency.kernel_start_us")
+    found.append(Guess("launch", f"{start.value} us", start.source, f"added to the units' work: {start.note}"))
     if device.fact("hbm_achieved_gbps").source == "guess" and Kind.LOAD in kinds:
         fact = device.fact("hbm_achieved_gbps")
         found.append(Guess(f"{device.name}.hbm_achieved_gbps", fact.value, fact.source, fact.note))

@@ -14,7 +14,7 @@ from pykittens.asm.code_object import CodeObject, Kernel
 from pykittens.asm.execution import Survey, WorkgroupTrace
 from pykittens.asm.phases import Phases
 from pykittens.asm.source_lines import SourceLines
-from pykittens.isa.define import Mfma
+from pykittens.isa.instruction import Instruction
 from pykittens.isa.text import text
 
 from .caches import CacheRates, Panels, cache_rates
@@ -23,6 +23,7 @@ from .costs import LINE, Costs, costs_of
 from .cu import REASONS, SIMDS, Engine, Stream, UnitRun
 from .guesses import guesses_of
 from .loops import hot_loop
+from .matrix_work import matrix_work
 from .panels import panels_of
 from .prediction import InstructionTimes, Prediction, WaveTimes
 from .timing import Timing, timed
@@ -66,7 +67,7 @@ def predict_launch(engine: Engine, launch: Launch, traces: Sequence[WorkgroupTra
         [Stream(wave.ops, cost) for wave, cost in zip(trace.waves, each.waves, strict=True)]
         for trace, each in zip(traces, costs, strict=True)
     ]
-    time = timed(engine, arch, launch.device, table, streams, spread, rates, _side(traces))
+    time = timed(engine, arch, launch.device, table, streams, spread, rates, matrix_work(_executed(traces)))
     return _prediction(launch, traces, costs, panels, rates, time, table, fitting, spread)
 
 
@@ -82,25 +83,13 @@ def _written_bytes(costs: Sequence[Costs]) -> float:
     return LINE * float(np.mean([sum(float(a.fresh.sum()) for a in each.accesses) for each in costs]))
 
 
-def _side(traces: Sequence[WorkgroupTrace]) -> int:
-    """16 or 32: the MFMA tile side that most matrix FLOP use."""
-    flops = {16: 0.0, 32: 0.0}
-    for shape, count in _matrix(traces):
-        flops[32 if shape.m == 32 else 16] += shape.m * shape.n * shape.k * shape.blocks * count
-    return 32 if flops[32] > flops[16] else 16
-
-
-def _matrix(traces: Sequence[WorkgroupTrace]) -> list[tuple[Mfma, float]]:
-    """Every matrix instruction's shape and how often a workgroup executes it, the mean of the traced ones."""
+def _executed(traces: Sequence[WorkgroupTrace]) -> list[tuple[Instruction, float]]:
+    """Every instruction and how often a workgroup executes it, the mean of the traced ones."""
     counts = np.zeros(len(traces[0].instructions))
     for trace in traces:
         for wave in trace.waves:
             counts += np.bincount(wave.ops, minlength=len(counts)) / len(traces)
-    return [
-        (each.definition.mfma, float(counts[i]))
-        for i, each in enumerate(traces[0].instructions)
-        if each is not None and each.definition.mfma is not None and counts[i]
-    ]
+    return [(each, float(counts[i])) for i, each in enumerate(traces[0].instructions) if each is not None]
 
 
 def _prediction(
@@ -109,7 +98,7 @@ def _prediction(
 ) -> Prediction:  # fmt: skip
     run, at = time.run, time.clock
     loop = hot_loop(traces[0], run, table, spread.slots * launch.waves / SIMDS)
-    flops = sum(2.0 * s.m * s.n * s.k * s.blocks * count for s, count in _matrix(traces)) * launch.workgroups
+    flops = time.activity.work.flops * launch.workgroups
     written = _written_bytes(costs)
     phases = sum(each.lds_phases for each in costs)
     waves = run.stall.sum() + run.held.sum()

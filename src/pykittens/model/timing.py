@@ -13,8 +13,9 @@ from pykittens.arch.facts import Device
 
 from .caches import CacheRates
 from .chip import Dispatch, machine
-from .clock import Clock, clock, seconds_at
+from .clock import Activity, Clock, clock, seconds_at
 from .cu import Engine, Stream, UnitRun, run_unit
+from .matrix_work import MatrixWork
 
 _CLOCK_ROUNDS = 3
 _MAX_GROUPS = 64
@@ -25,32 +26,33 @@ _MAX_INSTRUCTIONS = 6_000_000
 class Timing:
     """The busiest unit's run, cycles of the whole launch, its clock, and seconds with the launch itself.
 
-    utilisation: of the busiest unit's matrix cores, 0 to 1. side: of most MFMAs' tiles.
+    utilisation: of the busiest unit's matrix cores, 0 to 1. activity: of the whole device, which draws one power.
     """
 
     run: UnitRun
     cycles: float
     clock: Clock
     utilisation: float
+    activity: Activity
     seconds: float
-    side: int
 
 
 def timed(
     engine: Engine, arch: Arch, device: Device, table: np.ndarray[Any, Any], streams: Sequence[Sequence[Stream]],
-    spread: Dispatch, rates: CacheRates, side: int,
+    spread: Dispatch, rates: CacheRates, work: MatrixWork,
 ) -> Timing:  # fmt: skip
-    """The time of a launch whose workgroups do what ``streams`` do in turn; ``side``: of most MFMAs' tiles."""
+    """The time of a launch whose workgroups do what ``streams`` do in turn; ``work``: of its matrix instructions."""
     groups = _groups_to_run(streams, spread)
-    utilisation = 0.9
+    activity = Activity(0.9 if work.flops else 0.0, 0.0, work)
+    share = spread.fill * spread.active_cus / device.cus
     for _ in range(_CLOCK_ROUNDS):
-        at = clock(device, utilisation, side)
+        at = clock(device, activity)
         constants = machine(arch, device, at.mhz, spread.active_cus, rates)
         run = run_unit(engine, table, streams, constants, spread.slots, groups)
-        utilisation = float(run.matrix_busy.mean()) / run.clk
+        matrix, vector = (float(busy.mean()) / run.clk for busy in (run.matrix_busy, run.vector_busy))
+        activity = Activity(matrix * share, vector * share, work)
     cycles = _all_cycles(run, spread)
-    seconds = seconds_at(device, arch, cycles, at, utilisation, rates)
-    return Timing(run, cycles, at, utilisation, seconds, side)
+    return Timing(run, cycles, at, matrix, activity, seconds_at(cycles, at, arch))
 
 
 def _groups_to_run(streams: Sequence[Sequence[Stream]], spread: Dispatch) -> int:

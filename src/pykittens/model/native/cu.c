@@ -276,7 +276,7 @@ int32_t cu_run(Work *work, Unit *u) {
     if (soonest >= NEVER || soonest > work->limit) return 1;
     now = soonest > now ? soonest : now + QUAD;
   }
-  work->clk = now;
+  work->clk = later(now, u->memory.dirty_free / 256); /* what is written must be out of the L2s */
   return 0;
 }
 

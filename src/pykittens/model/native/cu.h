@@ -57,7 +57,7 @@ typedef struct Machine {
   uint32_t l1_latency, l2_latency, llc_latency, hbm_latency;
   uint32_t l2_miss, llc_miss;           /* of 65536 */
   uint32_t l2_line, llc_line, hbm_line, write_line; /* 1/256 clk that a line (a stored part) takes of this CU's share */
-  uint32_t burst;                       /* clk for which an unused part of them is kept for a burst */
+  uint32_t hbm_write_line, dirty_clk;   /* as they; clk of writes to the HBM that wait in the L2 before stores do */
   uint32_t barrier_clk, start_gap;      /* clk from the last arrival; from a workgroup's end to the next one's start */
   uint32_t max_vm, max_lgkm;
 } Machine;

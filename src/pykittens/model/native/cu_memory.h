@@ -21,6 +21,7 @@ typedef struct Memory {
   uint64_t arrival[FLIGHT];   /* data on the way into LDS: when it comes, and the passes it will take */
   uint32_t arrival_passes[FLIGHT], first_arrival, arrivals;
   uint64_t l2_free, llc_free, hbm_free, write_free; /* in 1/256 clk */
+  uint64_t dirty_free; /* when all that was stored will be in the HBM, in 1/256 clk */
   uint32_t pick_l2, pick_llc;
 } Memory;
 
@@ -49,7 +50,7 @@ static uint64_t serve_lds(Memory *m, const TimingOp *op, const Cost *cost, uint3
   uint64_t moves = op->flags & GIVES_DATA ? now : start; /* what is written goes over the bus first */
   uint64_t end = later(later(m->bus_free[pair], moves) + op->bus_clk, m->lds_free);
   m->bus_free[pair] = end;
-  m->lds_end[pair][m->lds_count[pair]++ % QUEUE] = end;
+  m->lds_end[pair][m->lds_count[pair]++ % QUEUE] = op->flags & GIVES_DATA ? end : end + op->latency; /* with its data */
   work->lds_busy += cost->passes, work->bus_busy += op->bus_clk;
   return end;
 }
@@ -67,10 +68,9 @@ static inline int spread(uint32_t *state, uint32_t share) {
 }
 
 /* Takes lines from something shared, where this unit's part is one line in `line_clk` (1/256 clk); gives the clk when they
- * are through. What the unit has left unused for `credit` clk it may take in a burst: the others are not in step. */
-static inline uint64_t through(uint64_t *free, uint64_t now, uint32_t lines, uint32_t line_clk, uint32_t credit) {
-  uint64_t earliest = now > credit ? (now - credit) * 256 : 0;
-  *free = later(*free, earliest) + (uint64_t)lines * line_clk;
+ * are through: the units are in step, so what one leaves unused now does not help it later. */
+static inline uint64_t through(uint64_t *free, uint64_t now, uint32_t lines, uint32_t line_clk) {
+  *free = later(*free, now * 256) + (uint64_t)lines * line_clk;
   return later(now, (*free + 255) / 256);
 }
 
@@ -95,13 +95,14 @@ static uint64_t serve_load(Memory *m, const Machine *c, const TimingOp *op, cons
   if (!lines) {
     done += c->l1_latency;
   } else {
-    done = later(done, through(&m->l2_free, start, lines, c->l2_line, c->burst)), work->l2_lines += lines;
+    done = later(done, through(&m->l2_free, start, lines, c->l2_line)), work->l2_lines += lines;
     uint32_t latency = c->l2_latency;
     if (spread(&m->pick_l2, c->l2_miss)) {
-      done = later(done, through(&m->llc_free, start, lines, c->llc_line, c->burst)), work->llc_lines += lines;
+      done = later(done, through(&m->llc_free, start, lines, c->llc_line)), work->llc_lines += lines;
       latency = c->llc_latency;
       if (spread(&m->pick_llc, c->llc_miss)) {
-        done = later(done, through(&m->hbm_free, start, lines, c->hbm_line, c->burst)), work->hbm_lines += lines;
+        done = later(done, through(&m->hbm_free, start, lines, c->hbm_line)), work->hbm_lines += lines;
+        if (m->dirty_free > start * 256) m->dirty_free += (uint64_t)lines * c->hbm_line; /* loads go before writes */
         latency = c->hbm_latency;
       }
     }
@@ -120,12 +121,13 @@ static uint64_t serve_load(Memory *m, const Machine *c, const TimingOp *op, cons
 }
 
 static uint64_t serve_store(Memory *m, const Machine *c, const Cost *cost, uint64_t now, Work *work) {
-  uint64_t start = later(now + QUAD, m->l1_free);
+  uint64_t start = later(now + QUAD, m->l1_free), written = m->dirty_free / 256;
+  if (cost->passes && written > c->dirty_clk) start = later(start, written - c->dirty_clk); /* the L2 is full of them */
   m->l1_start[m->l1_count++ % QUEUE] = start;
   m->l1_free = start + cost->l1_clk;
   work->l1_busy += cost->l1_clk, work->write_lines += cost->lines, work->hbm_lines += cost->passes;
-  through(&m->hbm_free, start, cost->passes, c->hbm_line, c->burst); /* written back some time: loads find the HBM busier */
-  return through(&m->write_free, start, cost->lines, c->write_line, c->burst) + c->l2_latency;
+  through(&m->dirty_free, start, cost->passes, c->hbm_write_line);
+  return through(&m->write_free, start, cost->lines, c->write_line) + c->l2_latency;
 }
 
 #endif
