@@ -59,25 +59,31 @@ def check_call(exe: Executable, *tensors: Any, **launch: Any) -> Report:
 
     The report's ``lds`` has the bank conflicts of the first workgroup's LDS accesses by tile: ``.lds["Bs read"]``.
     """
-    arguments = exe.launch_arguments(*tensors)
+    arguments = call_arguments(exe, *tensors)
     if arguments is None:
         return Report.of(exe.arch, exe.name, [exe.name], [])
     names = [argument.name for argument in exe.arguments]
-    outputs = {name: tensor for name, tensor in zip(names, tensors, strict=True) if name in exe.written}
-    table = BankTable(exe.arch, exe.lds_names())
+    table = BankTable(exe.arch, arguments["tiles"])
     # The traced workgroup stores for real, so it works on copies.
     copies = exe.launch_arguments(
         *(t.copy() if name in exe.written else t for name, t in zip(names, tensors, strict=True))
     )
     for trace in exe.sim_kernel.trace(**copies) if copies else ():
         table.add_trace(trace)
+    return replace(check_launch(exe.sim_kernel, **arguments, **launch), lds=table)
+
+
+def call_arguments(exe: Executable, *tensors: Any) -> dict[str, Any] | None:
+    """The arguments of `check_launch` for a call of a kernel of ours; None if the grid is empty."""
+    launch = exe.launch_arguments(*tensors)
+    if launch is None:
+        return None
+    names = [argument.name for argument in exe.arguments]
+    outputs = {name: tensor for name, tensor in zip(names, tensors, strict=True) if name in exe.written}
     undefined = [tensor for name, tensor in outputs.items() if name not in exe.loaded and tensor.size]
     # Tensors are passed as bytes and counters as integers, so that numbers are workspaces.
-    undefined += [a for a in arguments["args"] if isinstance(a, np.ndarray) and a.dtype.kind == "f" and a.size]
-    report = check_launch(
-        exe.sim_kernel, outputs=outputs, tiles=exe.lds_names(), undefined=undefined, **arguments, **launch
-    )
-    return replace(report, lds=table)
+    undefined += [a for a in launch["args"] if isinstance(a, np.ndarray) and a.dtype.kind == "f" and a.size]
+    return {**launch, "outputs": outputs, "undefined": undefined, "tiles": exe.lds_names()}
 
 
 def check_described(description: LaunchDescription, code: bytes, kernel: str | None = None) -> Report:

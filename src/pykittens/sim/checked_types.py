@@ -135,6 +135,7 @@ class Watched(ctypes.Structure):
         ("scalar_undefined", c_uint32 * 129), ("origin", c_uint32 * (VECTOR_ROWS + 129)),
         ("vector_undefined", c_uint64), ("reads", c_uint64), ("read", c_uint64),
         ("acquires", c_uint64), ("acquire", Acquire * _ACQUIRES),
+        ("ordered_group", c_uint32), ("ordered_wave", c_uint32), ("ordered_below", c_uint64),
     )  # fmt: skip
 
 

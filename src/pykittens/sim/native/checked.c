@@ -4,7 +4,7 @@
 static void begin_wave(Checker *c, Group *g, uint32_t number) {
   Watched *me = &c->wave[number];
   for (int i = 0; i < COUNTED; i++) me->done[i] = me->start[i] = me->issued[i];
-  me->acquires = 0, me->reads = 0, me->read = c->read + (uint64_t)number * READS;
+  me->acquires = 0, me->ordered_below = 0, me->reads = 0, me->read = c->read + (uint64_t)number * READS;
   me->epoch = 0, me->ended = 0, me->limits_of = NONE, me->due_count = 0;
   for (int i = 0; i < MASK_WORDS; i++) me->pending[i] = 0;
   check_begin_registers(c, g, number);

@@ -101,6 +101,8 @@ typedef struct Watched {
   Read *read;
   uint64_t acquires; /* the last ACQUIRES of them are kept */
   Acquire acquire[ACQUIRES];
+  uint32_t ordered_group, ordered_wave; /* whose cells below `ordered_below` are known to come before this wave */
+  uint64_t ordered_below;
 } Watched;
 
 /* How an instruction names the lane that it reads: the first active one; by a scalar; by a constant; each its own. */

@@ -21,6 +21,8 @@ void check_atomic(Access *x, uint64_t host) {
 
 int check_is_ordered(const Access *x, uint32_t group, uint64_t cell) {
   const Shared *shared = x->c->shared;
+  Watched *me = &x->c->wave[x->w->id];
+  if (group == me->ordered_group && CELL_WAVE(cell) == me->ordered_wave && cell < me->ordered_below) return 1;
   for (uint32_t i = 0; shared->releases && i < x->w->group->launch->waves; i++) {
     const Watched *other = &x->c->wave[i];
     uint64_t done = i == x->w->id ? other->done[VM] + 1 : x->limit[2 * i + VM] >> 32;
@@ -29,7 +31,9 @@ int check_is_ordered(const Access *x, uint32_t group, uint64_t cell) {
       if (a->number >= done) continue;
       for (uint64_t k = a->upto; k-- > 0;) {
         const Release *r = &shared->release[k];
-        if (r->group == group && r->host == a->host && cell < r->limit[CELL_WAVE(cell)]) return 1;
+        if (r->group != group || r->host != a->host || cell >= r->limit[CELL_WAVE(cell)]) continue;
+        me->ordered_group = group, me->ordered_wave = CELL_WAVE(cell), me->ordered_below = r->limit[CELL_WAVE(cell)];
+        return 1;
       }
     }
   }

@@ -2,7 +2,7 @@
 #include "regions.h"
 
 typedef struct MemoryRecord {
-  uint64_t step, active;
+  uint64_t step, active, order;
   uint32_t m0, soffset, base[4], rows[2][LANES];
 } MemoryRecord;
 
@@ -12,6 +12,7 @@ typedef struct Recorder {
   MemoryRecord *memory;
   uint64_t capacity, count, memory_capacity, memory_count;
   uint64_t limit;    /* instructions after which the wave ends */
+  uint64_t order;    /* of the first wave's: how many memory instructions there were in the workgroup */
   uint64_t one_loop; /* 1: it also ends where it branches backwards, once it has accessed memory */
 } Recorder;
 
@@ -19,11 +20,11 @@ typedef struct Recorder {
  * 1, its address registers' first row and count, its base's first SGPR and count, its scalar offset's SGPR. */
 enum Field { INNER = 0, RECORDERS = 2, INDEX = 4, MEMORY = 5, ROW = 6, ROWS = 7, BASE = 8, BASES = 9, SOFFSET = 10 };
 
-static void record_memory(const Wave *w, const Op *op, Recorder *r) {
+static void record_memory(const Wave *w, const Op *op, Recorder *r, uint64_t order) {
   uint64_t n = r->memory_count++;
   if (n >= r->memory_capacity) return;
   MemoryRecord *m = &r->memory[n];
-  m->step = r->count, m->active = exec_mask(w), m->m0 = w->sgpr[M0];
+  m->step = r->count, m->active = exec_mask(w), m->order = order, m->m0 = w->sgpr[M0];
   m->soffset = op->f[SOFFSET] == NONE ? 0 : w->sgpr[op->f[SOFFSET]];
   for (uint32_t i = 0; i < 4; i++) m->base[i] = i < op->f[BASES] ? w->sgpr[op->f[BASE] + i] : 0;
   for (uint32_t i = 0; i < op->f[ROWS]; i++) __builtin_memcpy(m->rows[i], w->vgpr[op->f[ROW] + i], sizeof m->rows[i]);
@@ -31,9 +32,8 @@ static void record_memory(const Wave *w, const Op *op, Recorder *r) {
 
 int32_t traced(Wave *w, const Op *op) {
   const Op *inner = (const Op *)(uintptr_t)(op->f[INNER] | (uint64_t)op->f[INNER + 1] << 32);
-  Recorder *r = (Recorder *)(uintptr_t)(op->f[RECORDERS] | (uint64_t)op->f[RECORDERS + 1] << 32);
-  r += w->id;
-  if (op->f[MEMORY]) record_memory(w, op, r);
+  Recorder *first = (Recorder *)(uintptr_t)(op->f[RECORDERS] | (uint64_t)op->f[RECORDERS + 1] << 32), *r = first + w->id;
+  if (op->f[MEMORY]) record_memory(w, op, r, first->order++);
   if (r->count < r->capacity) r->ops[r->count] = op->f[INDEX];
   r->count++;
   int32_t event = inner->handler(w, inner);
