@@ -83,12 +83,7 @@ def predict_kernel(kernel: Kernel, *, device: str | None = None, **launch: Any) 
     traces = kernel.trace(**launch, workgroups=numbers[:1])
     survey = kernel.survey(**launch)
     rest = kernel.trace(**launch, workgroups=numbers[1:]) if len(numbers) > 1 else []
-    same = all(_lengths(each) == _lengths(traces[0]) for each in rest)
-    return predict_launch(Engine.find(symbol), described, traces if same else [*traces, *rest], survey)
-
-
-def _lengths(trace: Any) -> list[int]:
-    return [len(wave.ops) for wave in trace.waves]
+    return predict_launch(Engine.find(symbol), described, [*traces, *rest], survey)
 
 
 def _arrays(exe: Executable, tensors: Sequence[Any]) -> list[Any]:

@@ -13,14 +13,15 @@ LANES = 64
 
 MEMORY_RECORD = np.dtype(
     [
-        ("step", "<u8"), ("active", "<u8"), ("m0", "<u4"), ("soffset", "<u4"), ("base", "<u4", 4),
+        ("step", "<u8"), ("active", "<u8"), ("order", "<u8"), ("m0", "<u4"), ("soffset", "<u4"), ("base", "<u4", 4),
         ("rows", "<u4", (2, LANES)),
     ]
 )  # fmt: skip
 """A memory instruction as it was about to execute.
 
-step: its place in the wave's ``ops``. active: EXEC. soffset, base: values of its scalar offset and of its scalar base
-(descriptor, base address), 0 where it has none. rows: its address registers, as many as it has.
+step: its place in the wave's ``ops``. active: EXEC. order: its place among the memory instructions of the workgroup.
+soffset, base: values of its scalar offset and of its scalar base (descriptor, base address), 0 where it has none. rows:
+its address registers, as many as it has.
 """
 
 

@@ -17,6 +17,7 @@ from pykittens.isa.instruction import Instruction
 from pykittens.isa.lds_requests import lds_requests
 from pykittens.isa.registers import Const, Reg
 
+from .flags import NO_FLAGS, Flags
 from .timing_table import MEMORY_KINDS, Kind, kind_of
 
 Array = np.ndarray
@@ -91,8 +92,8 @@ class Costs:
         return sum(each.phases for each in self.lds)
 
 
-def costs_of(trace: WorkgroupTrace, arch: Arch) -> Costs:
-    """The costs of everything that the workgroup executed."""
+def costs_of(trace: WorkgroupTrace, arch: Arch, flags: Flags = NO_FLAGS) -> Costs:
+    """The costs of everything that the workgroup executed, without the polls of flags that came too early."""
     kinds = [None if i is None else kind_of(i) for i in trace.instructions]
     counts = [len(wave.memory) for wave in trace.waves]
     records = np.concatenate([wave.memory for wave in trace.waves])
@@ -125,6 +126,10 @@ def costs_of(trace: WorkgroupTrace, arch: Arch) -> Costs:
         replace(each, lines=found["lines"][mine].astype(np.int64), fresh=found["passes"][mine] * each.stores)
         for each, mine in zip(accesses, where, strict=True)
     ]
+    needs = np.concatenate(flags.needs(trace))
+    posted = needs[:, 0] > 0
+    found["lines"][posted], found["l1_clk"][posted] = needs[posted, 0], needs[posted, 1] & 0xFFFF
+    found["latency"][posted] = needs[posted, 1] >> 16
     starts = np.cumsum([0, *counts])
     waves = tuple(found[a:b][wanted[a:b]].copy() for a, b in pairwise(map(int, starts)))
     return Costs(waves, tuple(accesses), tuple(lds))

@@ -17,7 +17,7 @@ Array = np.ndarray
 REASONS = (
     "another wave's turn", "matrix core busy", "operands of the MFMA before", "port busy", "LDS queue full",
     "VMEM queue full", "s_waitcnt vmcnt", "s_waitcnt lgkmcnt (LDS)", "s_waitcnt lgkmcnt (scalar)", "s_barrier",
-    "too many outstanding",
+    "too many outstanding", "flag in LDS",
 )  # fmt: skip
 """Why a wave does not issue: `enum Reason` of native/cu.h."""
 NOT_STALLED = len(REASONS)

@@ -21,6 +21,7 @@ from .caches import CacheRates, Panels, cache_rates
 from .chip import Dispatch, Occupancy, dispatch, occupancy
 from .costs import LINE, Costs, costs_of
 from .cu import REASONS, SIMDS, Engine, Stream, UnitRun
+from .flags import Flags
 from .guesses import guesses_of
 from .loops import hot_loop
 from .matrix_work import matrix_work
@@ -52,7 +53,7 @@ class Launch:
 
 
 def predict_launch(engine: Engine, launch: Launch, traces: Sequence[WorkgroupTrace], survey: Survey) -> Prediction:
-    """The prediction from traced workgroups and a survey of where all of them load.
+    """The prediction from some workgroups' traces and a survey of where all of them load.
 
     Raises InputError for a workgroup that does not fit a compute unit.
     """
@@ -60,7 +61,10 @@ def predict_launch(engine: Engine, launch: Launch, traces: Sequence[WorkgroupTra
     fitting = occupancy(arch, launch.waves, launch.kernel.descriptor.vgprs, launch.lds_bytes, launch.kernel.name)
     spread = dispatch(launch.device, launch.workgroups, fitting.workgroups)
     table = timing_table(traces[0].instructions, arch)
-    costs = [costs_of(trace, arch) for trace in traces]
+    flags = Flags.of(traces, table["issue"])
+    flags.mark(table)
+    traces = _different([flags.settled(trace) for trace in traces])
+    costs = [costs_of(trace, arch, flags) for trace in traces]
     panels = panels_of(survey, traces[0], costs[0])
     rates = _rates(launch, spread, panels, survey.workgroups)
     streams = [
@@ -69,6 +73,12 @@ def predict_launch(engine: Engine, launch: Launch, traces: Sequence[WorkgroupTra
     ]
     time = timed(engine, arch, launch.device, table, streams, spread, rates, matrix_work(_executed(traces)))
     return _prediction(launch, traces, costs, panels, rates, time, table, fitting, spread)
+
+
+def _different(traces: list[WorkgroupTrace]) -> list[WorkgroupTrace]:
+    """The first one alone if all do the same, as far as the lengths of their waves' ways tell."""
+    lengths = [[len(wave.ops) for wave in trace.waves] for trace in traces]
+    return traces[:1] if all(each == lengths[0] for each in lengths) else traces
 
 
 def _rates(launch: Launch, spread: Dispatch, panels: Sequence[Panels], surveyed: int) -> CacheRates:

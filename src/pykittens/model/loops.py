@@ -36,16 +36,14 @@ class HotLoop:
 
 def hot_loop(trace: WorkgroupTrace, run: UnitRun, table: np.ndarray[Any, Any], waves_per_simd: float) -> HotLoop | None:
     """The hot loop of the first workgroup on the unit; None if no wave branches backwards three times."""
-    best: tuple[float, int, int, int] | None = None
+    spent: dict[tuple[int, int], float] = {}
     for number, wave in enumerate(trace.waves):
         for first, last, times in _loops(wave.ops):
             issued = run.issued[number][times].astype(np.int64)
-            span = float(issued[-1] - issued[0])
-            if best is None or span > best[0] * 1.001:
-                best = span, number, first, last
-    if best is None:
+            spent[first, last] = spent.get((first, last), 0.0) + float(issued[-1] - issued[0])
+    if not spent:
         return None
-    _, number, first, last = best
+    first, last = max(spent, key=lambda loop: spent[loop])
     measured = [
         _steady(run.issued[i], wave.ops, first, last, table) for i, wave in enumerate(trace.waves)
     ]  # fmt: skip

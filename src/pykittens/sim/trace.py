@@ -37,7 +37,8 @@ class _Recorder(ctypes.Structure):
 
     _fields_ = (
         ("ops", c_uint64), ("memory", c_uint64), ("capacity", c_uint64), ("count", c_uint64),
-        ("memory_capacity", c_uint64), ("memory_count", c_uint64), ("limit", c_uint64), ("one_loop", c_uint64),
+        ("memory_capacity", c_uint64), ("memory_count", c_uint64), ("limit", c_uint64), ("order", c_uint64),
+        ("one_loop", c_uint64),
     )  # fmt: skip
 
 
@@ -55,7 +56,7 @@ class _Recording:
 
     def clear(self) -> None:
         for each in self.recorders:
-            each.count = each.memory_count = 0
+            each.count = each.memory_count = each.order = 0
 
     def memory_of(self, wave: int) -> np.ndarray[Any, Any]:
         """The records of a wave; a view that the next workgroup overwrites."""

@@ -22,6 +22,8 @@ typedef struct Wave {
 typedef struct Slot {
   uint64_t group, start;
   uint32_t live, arrived, busy, first;
+  uint32_t posts[FLAGS];   /* of each flag, and when the last one was done */
+  uint64_t posted[FLAGS];
 } Slot;
 
 typedef struct Unit {
@@ -61,6 +63,7 @@ static int start_group(Unit *u, Slot *s, uint64_t now) {
   if (u->next_group == work->groups) return 0;
   uint64_t group = u->next_group++;
   s->group = group, s->live = (uint32_t)work->waves, s->arrived = 0, s->busy = 1;
+  memset(s->posts, 0, sizeof s->posts);
   work->started[group] = now;
   for (uint32_t i = 0; i < work->waves; i++) {
     uint32_t number = s->first + i;
@@ -113,6 +116,16 @@ static inline uint64_t lgkm_time(const Wave *w, uint32_t left) {
   return w->lgkm > left ? w->lgkm_done[(w->lgkm - 1 - left) % RING] : 0;
 }
 
+/* When a poll finds the posts that it waits for: its loop looks once a turn. */
+static uint64_t poll_time(const Unit *u, const Wave *w, const TimingOp *op) {
+  const Cost *cost = &w->stream->costs[w->cost];
+  const Slot *s = &u->slot[w->slot];
+  uint32_t flag = cost->lines - 1u;
+  if (s->posts[flag] < (cost->l1_clk | (uint32_t)cost->latency << 16)) return NEVER * 2ull;
+  uint64_t waited = s->posted[flag] > w->ready ? s->posted[flag] - w->ready : 0;
+  return w->ready + (op->value ? (waited + op->value - 1) / op->value * op->value : waited);
+}
+
 /* The first time from now on at which the wave's next instruction may issue, and what it waits for until then. */
 static uint64_t earliest(Unit *u, const Wave *w, const TimingOp *op, uint64_t now, uint32_t *reason) {
   const Machine *c = u->machine;
@@ -131,6 +144,7 @@ static uint64_t earliest(Unit *u, const Wave *w, const TimingOp *op, uint64_t no
       NEED(w->lds_ok, PORT_BUSY);
       if (op->flags & GIVES_DATA) NEED(w->give_ok, MATRIX_SOURCES);
       NEED(lds_room(&u->memory, c, w->simd / 2), LDS_QUEUE);
+      if (op->flags & POLLS) NEED(poll_time(u, w, op), AT_FLAG);
       break;
     case LOAD: case STORE: NEED(vmem_room(&u->memory, c), VMEM_QUEUE); break;
     case WAIT: {
@@ -145,6 +159,13 @@ static uint64_t earliest(Unit *u, const Wave *w, const TimingOp *op, uint64_t no
   if (op->flags & RAISES_LGKM) NEED(lgkm_time(w, c->max_lgkm - 1), COUNTER_FULL);
 #undef NEED
   return (at + QUAD - 1) / QUAD * QUAD;
+}
+
+/* An LDS atomic on a flag is done at `done`: who polls it may look again. */
+static void post(Unit *u, Slot *s, uint32_t flag, uint64_t done, uint64_t now) {
+  s->posts[flag]++, s->posted[flag] = later(s->posted[flag], done);
+  for (uint32_t simd = 0; simd < SIMDS; simd++)
+    if (u->wake[simd] > now) u->wake[simd] = now;
 }
 
 static void raise_vm(Wave *w, uint64_t done) {
@@ -181,6 +202,7 @@ static void execute(Unit *u, Wave *w, const TimingOp *op, uint32_t index, uint64
       done = serve_lds(&u->memory, op, cost, w->simd / 2, now, work);
       if (op->flags & GIVES_DATA) hold(u, w, index, done); /* its registers are read when its turn comes */
       done += op->latency;
+      if (cost->lines && !(op->flags & POLLS)) post(u, &u->slot[w->slot], cost->lines - 1u, done, now);
       w->lds_ok = now + u->machine->lds_gap, w->cost++, u->served[w->simd] = now;
       break;
     case LOAD:

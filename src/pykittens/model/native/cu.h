@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-enum { SIMDS = 4, SIMD_WAVES = 8, CU_WAVES = SIMDS * SIMD_WAVES, QUAD = 4, NEVER = 0x7FFFFFFF };
+enum { SIMDS = 4, SIMD_WAVES = 8, CU_WAVES = SIMDS * SIMD_WAVES, QUAD = 4, NEVER = 0x7FFFFFFF, FLAGS = 64 };
 
 /* What an instruction is to the issue logic. */
 enum Kind {
@@ -17,10 +17,10 @@ enum Port { NO_PORT, VECTOR_PORT, MEMORY_PORT, SCALAR_PORT, SCALAR_MEMORY_PORT, 
 /* Why a wave did not issue; Python has the names. */
 enum Reason {
   TURN, MATRIX_PIPE, MATRIX_SOURCES, PORT_BUSY, LDS_QUEUE, VMEM_QUEUE, WAIT_VMEM, WAIT_LDS, WAIT_SCALAR, AT_BARRIER,
-  COUNTER_FULL, REASONS,
+  COUNTER_FULL, AT_FLAG, REASONS,
 };
 
-enum OpFlag { RAISES_VM = 1, RAISES_LGKM = 2, TO_LDS = 4, GIVES_DATA = 8 };
+enum OpFlag { RAISES_VM = 1, RAISES_LGKM = 2, TO_LDS = 4, GIVES_DATA = 8, POLLS = 16 };
 
 /* An instruction of the program. */
 typedef struct TimingOp {
@@ -34,12 +34,13 @@ typedef struct TimingOp {
   uint32_t first_write; /* MATRIX: clk until this wave's next LDS instruction that hands data over */
   uint32_t bus_clk;    /* LDS: clk on the bus of a pair of SIMDs */
   uint32_t latency;    /* LDS: from the end of its service to the data */
-  uint32_t value;      /* PRIORITY: the priority; WAIT: vmcnt | lgkmcnt << 8 */
+  uint32_t value;      /* PRIORITY: the priority; WAIT: vmcnt | lgkmcnt << 8; POLLS: clk of a turn of its loop */
 } TimingOp;
 
-/* What one execution of a memory instruction costs. LDS: passes. Load: lines of 128 bytes from beyond the L1, clk in the
- * L1, LDS passes of its data. Store: parts of lines, 64 bytes each; in `passes`, lines that no store had touched before.
- * Scalar load: latency. */
+/* What one execution of a memory instruction costs. LDS: passes; in `lines` the number of the flag that it posts or polls
+ * plus 1, in `l1_clk` and `latency`, low half first, the posts that a poll waits for. Load: lines of 128 bytes from beyond
+ * the L1, clk in the L1, LDS passes of its data. Store: parts of lines, 64 bytes each; in `passes`, lines that no store had
+ * touched before. Scalar load: latency. */
 typedef struct Cost {
   uint16_t passes, lines, l1_clk, latency;
 } Cost;
