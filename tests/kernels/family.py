@@ -37,6 +37,7 @@ FAMILY: tuple[Choice, ...] = (
     ("gemm_staged", "gfx942", (("dtype", "f16"), ("out", "f32"), ("layout", "AB"))),
     ("gemm_staged", "gfx942", (("dtype", "e4m3fnuz"),)),
     ("gemm_staged", "gfx942", (("dtype", "e5m2fnuz"), ("layout", "AB"))),
+    ("gemm_staged", "gfx942", (("tile", "128x256"), ("layout", "AB"))),
     ("gemm_staged", "gfx950", (("layout", "AB"),)),
 )
 

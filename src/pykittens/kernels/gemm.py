@@ -8,9 +8,11 @@ from pykittens.schedule import PingPong, grid
 from pykittens.tile import barrier, current, f32, gl, kernel, load, loop, rt, wait_for, wave, when, zero
 
 from .epilogue import Epilogue
+from .gemm_staged import TILES as STAGED_TILES
+from .gemm_staged import multiply as multiply_staged
 from .product import Product
 
-TILES = {"gfx950": ((256, 256), (192, 256), (128, 128)), "gfx942": ((128, 128),)}
+TILES = {"gfx950": ((256, 256), (192, 256), (128, 128)), "gfx942": STAGED_TILES}
 """Rows and columns of C for one workgroup; the first is the usual one. Two K-tiles of both factors must fit LDS."""
 
 
@@ -28,6 +30,9 @@ def gemm(
 
 def multiply(A, B, C, result, place, size, dtype, layout, mfma="16x16"):
     """One workgroup's ``size`` = (rows, columns) of C at ``place``, counted in such tiles, through the epilogue."""
+    if current().arch == "gfx942":  # whose LDS holds one K-tile, and whose copies to it go through registers
+        multiply_staged(A, B, C, result, place, size, dtype, layout, mfma)
+        return
     height, width = size
     rows, cols = height // 4, width // 8
     p = Product(

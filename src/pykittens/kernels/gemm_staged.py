@@ -1,5 +1,5 @@
-"""Matrix multiplication with one K-tile in LDS and the next one in registers: C = A Bᵀ or A B, 256 x 256 with 128 bytes
-of each row a K-tile, on gfx942, whose 64 KiB of LDS hold no two.
+"""Matrix multiplication with one K-tile in LDS and the next one in registers: C = A Bᵀ or A B, for gfx942, whose 64 KiB
+of LDS hold no two K-tiles of 256 x 256.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from pykittens.tile.dtypes import get
 from .epilogue import Epilogue
 from .product import Product
 
-TILE = 256
+TILES = ((256, 256), (128, 256))
+"""Rows and columns of C for one workgroup; the first is the usual one."""
 SLICES = 2
 """Parts of a K-tile along K: 16 bytes of each lane's row."""
 
@@ -35,18 +36,24 @@ SLICES = 2
 @kernel(waves=(2, 4))
 def gemm_staged(
     A: gl("dtype", rank="rank"), B: gl("dtype", rank="rank"), C: gl("out", rank="rank"), *, dtype="bf16", out="bf16",
-    layout="ABt", rank=2, order=grid.modelled, **epilogue: Epilogue,
+    layout="ABt", tile="auto", rank=2, order=grid.modelled, **epilogue: Epilogue,
 ):  # fmt: skip
     """C[M, N] = A[M, K] B[N, K]ᵀ ("ABt") or A[M, K] B[K, N] ("AB"): ping-pong, the next K-tile staged in registers."""
+    A, B, C = grid.batch(A, B, C)
+    size = grid.tile(tile, TILES)
+    place = grid.place(order, A, C, size)
+    multiply(A, B, C, Epilogue(**epilogue).bind(C), place, size, dtype, layout)
+
+
+def multiply(A, B, C, result, place, size, dtype, layout, mfma="16x16"):
+    """One workgroup's ``size`` = (rows, columns) of C at ``place``, counted in such tiles, through the epilogue."""
     if get(dtype).bits == 8:
         current().require_arch("gfx942")  # gfx950's 8-bit MFMA takes a K-tile at once
-    A, B, C = grid.batch(A, B, C)
-    place = grid.place(order, A, C, (TILE, TILE))
-    result = Epilogue(**epilogue).bind(C)
-    rows, cols = TILE // 4, TILE // 8
+    height, width = size
+    rows, cols = height // 4, width // 8
     p = Product(
-        A, B, C, dtype, layout, halves=(TILE // 2, TILE // 2), part=(rows, cols), place=place,
-        wave=(wave.row, wave.col), stages=1, turn=True,
+        A, B, C, dtype, layout, halves=(height // 2, width // 2), part=(rows, cols), place=place,
+        wave=(wave.row, wave.col), stages=1, mfma=mfma, turn=True,
     )  # fmt: skip
     depth = p.depth // SLICES
     a = rt(dtype, rows, depth, copies=2)

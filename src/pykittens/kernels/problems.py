@@ -30,7 +30,10 @@ _ALL = (
         gemm,
         (
             dtype_option(*FLOATS_16, *FLOATS_8), OUT, LAYOUT,
-            Option("tile", ("auto", "256x256", "192x256", "128x128"), "rows x columns of a workgroup", "--tile"),
+            Option(
+                "tile", ("auto", "256x256", "192x256", "128x256", "128x128"),
+                "rows x columns of a workgroup (gfx942: 256x256, 128x256)", "--tile",
+            ),
             Option("mfma", ("16x16", "32x32"), "rows x columns of the MFMA (32x32: 16-bit types, gfx950)", "--mfma"),
             *EPILOGUE,
         ),
@@ -58,7 +61,13 @@ _ALL = (
         ),
         (Size("m", 16, "rows of A and C"), N_SIZE, Size("k", 4096, "the length that is summed over")),
     ),
-    ProductProblem(gemm_staged, (dtype_option(*FLOATS_16, *FLOATS_8), OUT, LAYOUT, *EPILOGUE)),
+    ProductProblem(
+        gemm_staged,
+        (
+            dtype_option(*FLOATS_16, *FLOATS_8), OUT, LAYOUT,
+            Option("tile", ("auto", "256x256", "128x256"), "rows x columns of a workgroup", "--tile"), *EPILOGUE,
+        ),
+    ),
 )  # fmt: skip
 PROBLEMS: dict[str, Problem] = {problem.name: problem for problem in _ALL}
 """Every kernel's problem by the kernel's name."""
