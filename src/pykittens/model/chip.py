@@ -92,7 +92,8 @@ def machine(
     """The unit's constants when ``active_cus`` share the device at a clock."""
     memory, latency, issue = arch.memory, arch.latency, arch.issue
     found = Machine()
-    found.lds_queue, found.lds_gap = issue.lds_queue_entries, 4 * (1 + issue.lds_after_lds_quads)
+    found.lds_queue = issue.lds_queue_entries * 2 // issue.lds_queue_simds  # of a pair of SIMDs
+    found.lds_gap = 4 * (1 + issue.lds_after_lds_quads)
     found.vmem_queue, found.l1_in_flight = memory.vmem_queue_entries, memory.l1_in_flight_bytes
     found.l1_latency = latency.l1_hit_clk
     # Caches run at the engine clock, the fabric and the HBM at their own: the one's clk and the other's ns are fixed.
