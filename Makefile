@@ -8,7 +8,7 @@ PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test bench bench-model bench-compile mutants foreign fuzz clean
+.PHONY: help setup run test bench bench-model bench-compile mutants sweep foreign fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +37,7 @@ foreign: setup ; @$(PY) -m bench.foreign.run ## other people's code: AITER, Trit
 fuzz: setup ; @$(PY) -m bench.fuzz ## damaged code and absurd launches for ten minutes
 bench-model: setup ; @$(PY) bench/model.py ## the cycle model beside published measurements, row by row
 bench-compile: setup ; @$(PY) -m bench.compile_time ## from Python to code object: seconds of every kernel and choice
+sweep: setup ; @$(PY) -m bench.gemm_sweep ## every matrix product, 200 shapes a build, through the checkers
 mutants: setup ; @$(PY) -m bench.mutants ## how many single changes to waits, barriers and nops the checks find
 
 clean: ## remove what the targets above made, .venv included
