@@ -92,7 +92,7 @@ def test_a_fault_is_status_1(fill: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "args", "words"),
     [
-        ({}, [], "give --launch meta.json [no-launch]"),
+        ({}, [], "give --launch meta.json, which says them"),
         ({}, ["--launch", "missing.json"], "missing.json: cannot read the launch description"),
         ({"arch": "gfx942"}, ["--launch", "meta.json"], "the code object is for gfx950, not gfx942 [wrong-arch]"),
         ({}, ["--launch", "meta.json", "--arch", "gfx942"], "is for gfx950, --arch is gfx942 [wrong-arch]"),

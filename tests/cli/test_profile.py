@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from pykittens import compile as pk_compile
+from pykittens import kernels
+
 from .command import pk, pk_json, refusal
 
 
@@ -33,8 +36,10 @@ def test_profile_chooses_the_device() -> None:
 
 def test_profile_of_a_file_needs_a_launch(tmp_path: Path) -> None:
     path = tmp_path / "x.co"
-    path.write_bytes(b"")
-    assert "--launch" in refusal("profile", path)
+    assert "cannot read" in refusal("profile", path)
+    path.write_bytes(pk_compile(kernels.gemm).code_object)
+    line = refusal("profile", path)
+    assert "(gemm)" in line and "--launch" in line and "docs/profile.md" in line
 
 
 def test_grid_json() -> None:

@@ -102,9 +102,12 @@ def command(
     def call(**values: Any) -> None:
         action(values)
 
+    # Help is rich's markup, in which [g] of ``starts[g]`` would be a style.
+    from rich.markup import escape
+
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     app = typer.Typer(add_completion=False)
-    app.command(name, help=words)(call)
+    app.command(name, help=escape(words))(call)
     return typer.main.get_command(app)
 
 

@@ -13,7 +13,7 @@ from pykittens.cli import kernel_commands as kc
 from pykittens.cli.one_line_errors import WRONG_RESULT
 
 if TYPE_CHECKING:
-    from pykittens.sim.launch_description import Comparison, Outcome
+    from pykittens.sim.launch_description import Comparison, LaunchDescription, Outcome
 
 
 def launch_command(path: str) -> Any:
@@ -31,17 +31,30 @@ def launch_command(path: str) -> Any:
     )
 
 
+def described(path: str, launch: str) -> LaunchDescription:
+    """The launch description at ``launch`` for the code object at ``path``.
+
+    Raises InputError for a code object or a description that cannot be read, and where there is none.
+    """
+    from pykittens.asm import code_object
+    from pykittens.errors import InputError
+    from pykittens.sim.launch_description import LaunchDescription
+
+    if launch:
+        return LaunchDescription(launch)
+    names = ", ".join(code_object.read(path).kernels)
+    raise InputError(
+        "no-launch", f"a code object ({names}) needs a grid, a block and arguments", where=path,
+        fix="give --launch meta.json, which says them (docs/profile.md, 'Launch descriptions')",
+    )  # fmt: skip
+
+
 def _launch(path: str, values: dict[str, Any]) -> None:
     from pykittens.asm import code_object
     from pykittens.cli import output
     from pykittens.errors import Fault, InputError
-    from pykittens.sim.launch_description import LaunchDescription
 
-    if not values["launch"]:
-        raise InputError(
-            "no-launch", "a code object needs a launch description", where=path, fix="give --launch meta.json"
-        )
-    description = LaunchDescription(values["launch"])
+    description = described(path, values["launch"])
     if values["arch"] and values["arch"] != description.arch:
         what = f"the launch description is for {description.arch}, --arch is {values['arch']}"
         raise InputError("wrong-arch", what, where=str(description.path))

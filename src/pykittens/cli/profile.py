@@ -95,14 +95,9 @@ class _RepeatedNumbers:
 
 
 def _profile_file(path: str, values: dict[str, Any]) -> None:
-    from pykittens.errors import InputError
+    from pykittens.cli.launch import described
     from pykittens.modelled_launch import predict_kernel
-    from pykittens.sim.launch_description import LaunchDescription
 
-    if not values["launch"]:
-        raise InputError(
-            "no-launch", "a code object needs a launch description", where=path, fix="give --launch meta.json"
-        )
-    prepared = LaunchDescription(values["launch"]).prepare(path, values["kernel"] or None)
+    prepared = described(path, values["launch"]).prepare(path, values["kernel"] or None)
     prediction = predict_kernel(prepared.kernel, device=values["device"] or None, **prepared.arguments)
     profile_report.show(prediction, values, prepared.kernel, [Path(path).parent])

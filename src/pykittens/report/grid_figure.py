@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pykittens.errors import InputError
+from .picture import new_figure, save_png
 
 _ROUNDS = 3
 
@@ -20,17 +20,9 @@ def draw_orders(
     orders: (tile row, tile column) of each workgroup in launch order, by name. places: workgroups that run at a time.
     Raises InputError where matplotlib is missing or the file cannot be written.
     """
-    try:
-        import matplotlib
-    except ImportError:
-        raise InputError("no-matplotlib", "drawing takes matplotlib", fix="pip install 'pykittens[figures]'") from None
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
     rounds = min(_ROUNDS, -(-rows * cols // places))
-    figure, axes = pyplot.subplots(
-        len(orders), rounds + 1, figsize=(3.0 * (rounds + 1), 3.0 * len(orders)), squeeze=False, layout="constrained"
-    )
+    figure = new_figure(3.0 * (rounds + 1), 3.0 * len(orders), layout="constrained")
+    axes = figure.subplots(len(orders), rounds + 1, squeeze=False)
     figure.suptitle(title, fontsize=11)
     image = None
     for line, (name, tiles) in zip(axes, orders.items(), strict=True):
@@ -47,12 +39,4 @@ def draw_orders(
         bar = figure.colorbar(image, ax=axes, ticks=range(xcds), shrink=0.5, label="XCD")
         bar.ax.set_ylim(-0.5, xcds - 0.5)
     figure.supxlabel("tile column", fontsize=9), figure.supylabel("tile row", fontsize=9)
-    if path.suffix.lower().lstrip(".") not in (kinds := figure.canvas.get_supported_filetypes()):
-        pyplot.close(figure)
-        raise InputError("picture-kind", f"there are no {path.suffix!r} pictures", fix=f"use one of {', '.join(kinds)}")
-    try:
-        figure.savefig(path, dpi=110)
-    except OSError as error:
-        raise InputError("unwritable", f"cannot write there: {error.strerror}", where=str(path)) from None
-    finally:
-        pyplot.close(figure)
+    save_png(figure, path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from html import escape
+from itertools import cycle
 from typing import Any
 
 from pykittens.model.cu import REASONS
@@ -15,16 +16,11 @@ from .annotated_timeline import WORK
 WORK_COLOURS = dict(
     zip(WORK, ("#1f6fb2", "#e39a1f", "#2f9e6b", "#8457b8", "#8b98a7", "#c8403a", "#b9566f"), strict=True)
 )
-REASON_COLOURS = dict(
-    zip(
-        REASONS,
-        (
-            "#d5d9de", "#a9cdea", "#c4d3f2", "#b9c3cc", "#a5dcc3", "#cdb9e8", "#ee9a6c", "#e6746d", "#c96a9b",
-            "#f3c6ce", "#8d6748",
-        ),
-        strict=True,
-    )
+_PALETTE = (
+    "#d5d9de", "#a9cdea", "#c4d3f2", "#b9c3cc", "#a5dcc3", "#cdb9e8", "#ee9a6c", "#e6746d", "#c96a9b", "#f3c6ce",
+    "#8d6748", "#d8c65a", "#7fb5b0", "#b0a2d8",
 )  # fmt: skip
+REASON_COLOURS = dict(zip(REASONS, cycle(_PALETTE), strict=False))
 ISSUING_COLOUR = "var(--issuing)"
 SHARE_COLOURS = (ISSUING_COLOUR, *REASON_COLOURS.values())
 MODELLED = '<span class="modelled">modelled</span>'

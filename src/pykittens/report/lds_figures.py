@@ -14,18 +14,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pykittens.arch.lds_banks import BankReport
-from pykittens.errors import InputError, Unsupported
 from pykittens.report.lds_text import PhaseRow, plain_name
+from pykittens.report.picture import new_figure, save_png
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 PHASE_COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bb7755", "#999999")
 """One colour a phase, told apart by colour-blind eyes too (after P. Tol's bright scheme)."""
 FREE, WORST = "#dbe9f6", "#b2182b"
 BANK_COLOURS, FAINT = "twilight", 0.55
-DPI = 150
 SMALL, LABEL = 7, 8.5
 
 
@@ -76,7 +74,7 @@ def draw_phases(rows: Sequence[PhaseRow], title: str, path: str | Path) -> None:
 
     Raises Unsupported without matplotlib and InputError where the file cannot be written.
     """
-    figure = _figure(11, 1.05 + 0.42 * len(rows))
+    figure = new_figure(11, 1.05 + 0.42 * len(rows))
     axes = figure.add_axes((0.16, 0.45 / figure.get_figheight(), 0.82, 1 - 0.9 / figure.get_figheight()))
     cells = []
     for y, row in enumerate(rows):
@@ -92,7 +90,7 @@ def draw_phases(rows: Sequence[PhaseRow], title: str, path: str | Path) -> None:
     axes.set_xlabel("lane; the number in it is its phase", fontsize=LABEL)
     axes.set_title(title, fontsize=10, loc="left")
     _bare(axes)
-    _save(figure, path)
+    save_png(figure, path)
 
 
 def draw_banks(panels: Sequence[LdsPanel], title: str, path: str | Path) -> None:
@@ -104,7 +102,7 @@ def draw_banks(panels: Sequence[LdsPanel], title: str, path: str | Path) -> None
     lines = max(len(panel.lines) for panel in panels)
     heights = [max(1.6, 0.14 * rows), 0.5 + 0.3 * lines, 0.5 + 0.22 * len(panels[0].report.phases)]
     width, height = max(6.6, 0.16 * min(cols, 64)) * len(panels), sum(heights) + 2.2
-    figure = _figure(width, height)
+    figure = new_figure(width, height)
     grid = figure.add_gridspec(
         3, len(panels), height_ratios=heights, left=1.1 / width, right=1 - 0.15 / width, top=1 - 0.95 / height,
         bottom=0.45 / height, hspace=0.5 / (sum(heights) / 3), wspace=1.2 * len(panels) / width,
@@ -116,7 +114,7 @@ def draw_banks(panels: Sequence[LdsPanel], title: str, path: str | Path) -> None
         _draw_tile(figure.add_subplot(grid[0, column]), panel)
         _draw_lines(figure.add_subplot(grid[1, column]), panel)
         _draw_demand(figure.add_subplot(grid[2, column]), panel)
-    _save(figure, path)
+    save_png(figure, path)
 
 
 def _draw_bank_colours(axes: Axes, banks: int) -> None:
@@ -242,25 +240,3 @@ def _bare(axes: Axes) -> None:
     axes.tick_params(length=0)
     for spine in axes.spines.values():
         spine.set_visible(False)
-
-
-def _figure(width: float, height: float) -> Figure:
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise Unsupported(
-            "no-matplotlib", "pictures need matplotlib, which is not installed", fix="pip install 'pykittens[figures]'"
-        ) from None
-    figure = Figure(figsize=(width, height), dpi=DPI, facecolor="white")
-    FigureCanvasAgg(figure)
-    return figure
-
-
-def _save(figure: Figure, path: str | Path) -> None:
-    # Without the library's version in it, so that the same picture is the same file.
-    metadata: dict[str, Any] = {"Software": None}
-    try:
-        figure.savefig(path, format="png", metadata=metadata)
-    except OSError as error:
-        raise InputError("unwritable", f"cannot write there: {error.strerror}", where=str(path)) from None

@@ -1,7 +1,4 @@
-"""Picture of a register map (PNG): registers across, the program's ops down, one colour a tile.
-
-matplotlib is an extra (``pykittens[figures]``) and loaded only here.
-"""
+"""Picture of a register map (PNG): registers across, the program's ops down, one colour a tile."""
 
 from __future__ import annotations
 
@@ -9,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pykittens.errors import Unsupported
+from .picture import new_figure, save_png
 
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bb7755", "#999999", "#882255", "#44aa99")
 """Told apart by colour-blind eyes too (after P. Tol's schemes); they repeat."""
-DPI = 150
 GAP = 8
 """Registers of white between the VGPRs and the AGPRs."""
 
@@ -33,20 +29,16 @@ class RegisterBar:
 
 
 def draw_registers(bars: Sequence[RegisterBar], title: str, path: Path) -> None:
-    """Draw the ranges into a PNG file. `Unsupported` without matplotlib."""
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-        from matplotlib.patches import Rectangle
-    except ImportError as error:
-        raise Unsupported(
-            "no-matplotlib", "pictures need matplotlib", fix="pip install 'pykittens[figures]'"
-        ) from error
+    """Draw the ranges into a PNG file.
+
+    Raises Unsupported without matplotlib and InputError where the file cannot be written.
+    """
+    figure = new_figure(10, 6, layout="constrained")
+    from matplotlib.patches import Rectangle
+
     vgprs = max((bar.first + bar.count for bar in bars if bar.file == "v"), default=0)
     agprs = max((bar.first + bar.count for bar in bars if bar.file == "a"), default=0)
     last = max((bar.end for bar in bars), default=0) + 1
-    figure = Figure(figsize=(10, 6), dpi=DPI, layout="constrained")
-    FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     names = list(dict.fromkeys(bar.name for bar in bars))
     for bar in bars:
@@ -68,5 +60,4 @@ def draw_registers(bars: Sequence[RegisterBar], title: str, path: Path) -> None:
     )
     axes.set_ylabel("ops of the program")
     axes.set_title(title, fontsize=9)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, metadata={"Software": None})
+    save_png(figure, path)
