@@ -6,11 +6,13 @@
 A mutant is reported (by the static checks or by a checked run on the virtual GPU), redundant (proved to be as good as
 the original, or: checked runs on several inputs find no race and no undefined data, and the results are the same under
 the most adverse orders of waves and completions), missed (its results are wrong and nobody said so), or undecided
-(nobody can tell without a run, and how to launch it is not known). Kernels of ours are taken with every value of every
-option, with --defaults with their defaults alone. --cases takes so many code objects of each file of bench/foreign (AITER and Triton; 0: none). --launches has
-directories with a meta.json (see sim/launch_description.py) whose code objects lie below --code-objects; files below
---foreign are not run. Every 10th mutant is taken, with --every N every Nth, with --all each. Writes out/mutants.json.
-Exit status 1: some were missed, or the checks complain of a kernel of ours as it is.
+(nobody can tell without a run, and how to launch it is not known).
+
+Kernels of ours are taken with every value of every option, with --defaults with their defaults alone. --cases takes so
+many code objects of each file of bench/foreign (AITER and Triton; 0: none). --launches has directories with a meta.json
+(see sim/launch_description.py) whose code objects lie below --code-objects; files below --foreign are not run. Every
+10th mutant is taken, with --every N every Nth, with --all each. Writes out/mutants.json. Exit status 1: some were
+missed, or the checks complain of a kernel of ours as it is.
 """
 
 from __future__ import annotations

@@ -49,6 +49,7 @@ class Unchecked(IntEnum):
     TOO_MANY_READS = 2
     TOO_MANY_EVENTS = 3
     TOO_MANY_ATOMICS = 4
+    DISCARDS = 5
 
 
 @dataclass(frozen=True)

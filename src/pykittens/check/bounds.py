@@ -30,12 +30,14 @@ _UNCHECKED = {
     Unchecked.FLAT_TO_LDS: "a FLAT instruction reaches LDS, whose races and undefined bytes are not followed there",
     Unchecked.TOO_MANY_READS: "it writes what other waves of its workgroup read, and they read more than is remembered",
     Unchecked.TOO_MANY_ATOMICS: "more atomics order workgroups than there is room for",
+    Unchecked.DISCARDS: "it may throw away what was written to memory, which is not followed",
     Unchecked.TOO_MANY_EVENTS: "more was seen than there is room for, so that some of it is not told",
 }
 _INSTEAD = {
     Unchecked.FLAT_TO_LDS: "use DS instructions",
     Unchecked.TOO_MANY_READS: "check a smaller problem",
     Unchecked.TOO_MANY_ATOMICS: "check a smaller problem",
+    Unchecked.DISCARDS: "leave it out",
     Unchecked.TOO_MANY_EVENTS: "repair what is told first",
 }
 

@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
+from pykittens.asm.observed import Unchecked
 from pykittens.isa.constants import constant_bits
 from pykittens.isa.define import Access, Counter, Unit
 from pykittens.isa.effects import MODE, PC, keeps_part, loads_to_lds, mask_of, obeys_exec, reads, writes
@@ -119,7 +120,8 @@ def watch(instruction: Instruction, program: Program, at: Any) -> None:
         at["class"] = SCALAR_MEMORY if access.space == "scalar" else _CLASSES[definition.counter]
     _watch_results(written, program, at)
     if access.kind == "control":
-        at["role"] = Role.PLAIN
+        discards = access.op == "discard"
+        at["role"], at["single"] = Role.GIVES_UP if discards else Role.PLAIN, Unchecked.DISCARDS if discards else 0
     elif access.kind == "permute":
         at["role"] = Role.PERMUTES
         if access.op == "pull":

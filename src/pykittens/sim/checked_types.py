@@ -44,6 +44,7 @@ class Role(IntEnum):
     PERMUTES = 15
     READS_LANE = 16
     SCALAR_ATOMIC = 17
+    GIVES_UP = 18
 
 
 class Space(IntEnum):

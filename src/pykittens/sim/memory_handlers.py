@@ -9,8 +9,10 @@ from pykittens.isa.define import Access, Operand
 from pykittens.isa.instruction import Instruction, Operands
 from pykittens.isa.registers import Const, Reg
 from pykittens.isa.swizzle_pattern import swizzle_lanes
+from pykittens.sim import control_handlers
 from pykittens.sim.bind import NONE, BadOperand, BindContext, Bound, bound
 from pykittens.sim.native_build import symbol
+from pykittens.sim.native_types import Code
 
 _INTEGER_OPERATIONS = (
     "swap", "cmpswap", "add", "sub", "smin", "umin", "smax", "umax", "and", "or", "xor", "inc", "dec", "rsub", "mskor",
@@ -34,6 +36,8 @@ def bind(instruction: Instruction, context: BindContext) -> Bound:
     if access is None:
         raise AssertionError(f"{instruction.name} accesses no memory")
     if access.kind == "control":
+        if instruction.definition.has("unsupported_in_sim"):
+            return control_handlers.fault(Code.NOT_SIMULATED)
         return Bound(symbol("control_nothing"))
     return _SPACES[access.space](instruction, access, context)
 

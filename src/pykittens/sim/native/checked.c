@@ -195,6 +195,7 @@ int32_t checked(Wave *w, const Op *op) {
     case ARRIVES: arrive(w, a); break;
     case ENDS: end(w, a); break;
     case PLAIN: break;
+    case GIVES_UP: check_gives_up(w, a, a->single); break;
     default:
       issue(me, a);
       if (a->space > LDS_SPACE && check_memory(w, a) != NEXT) return FAULT; /* of a copy to LDS this first */

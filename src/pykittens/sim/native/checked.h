@@ -29,6 +29,7 @@ enum Class { DS = 0, VM = 1, CLASSES = 2, SCALAR_MEMORY = 2, COUNTED = 3, FLAT_M
 enum Role {
   PLAIN, ARITHMETIC, WAITS, ARRIVES, ENDS, BRANCHES, LDS_LOADS, LDS_STORES, LDS_ATOMIC, LOADS_TO_LDS, LOADS, STORES,
   ATOMIC_MEMORY, SCALAR_LOADS, SCALAR_STORES, PERMUTES, READS_LANE, SCALAR_ATOMIC,
+  GIVES_UP,
 };
 
 /* Where an access to memory goes. */
@@ -119,7 +120,7 @@ enum EventKind {
 };
 
 /* Why something is not checked: the `address` of such an event. */
-enum Unchecked { FLAT_TO_LDS = 1, TOO_MANY_READS = 2, TOO_MANY_EVENTS = 3, TOO_MANY_ATOMICS = 4 };
+enum Unchecked { FLAT_TO_LDS = 1, TOO_MANY_READS = 2, TOO_MANY_EVENTS = 3, TOO_MANY_ATOMICS = 4, DISCARDS = 5 };
 
 typedef struct Event_ {
   uint64_t address, group, other_group, times;
