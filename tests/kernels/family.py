@@ -21,6 +21,7 @@ FAMILY: tuple[Choice, ...] = (
     ("gemm", "gfx950", (("mfma", "32x32"),)),
     ("gemm", "gfx950", (("mfma", "32x32"), ("layout", "AB"), ("dtype", "f16"))),
     ("gemm", "gfx950", (("dtype", "e4m3fn"), ("layout", "AB"))),
+    ("gemm", "gfx950", (("dtype", "e5m2"), ("layout", "AB"), ("tile", "128x128"))),
     ("gemm", "gfx942", (("layout", "AB"),)),
     ("gemm", "gfx942", (("dtype", "e4m3fnuz"),)),
     ("gemm", "gfx942", (("dtype", "e5m2fnuz"), ("out", "f32"), ("layout", "AB"))),

@@ -78,13 +78,15 @@ class Product:
         self.As: Any = st(
             dtype, halves[0], self.depth, shared, copies=(stages, 2), name="As"
         )  # [K-tile % stages, half]
-        reads_transposed = chips.get(current().arch).transposing_lds_reads and get(dtype).bits == 16
+        reads_transposed = chips.get(current().arch).transposing_lds_reads
         self.turned = not self.transposed and (turn or not reads_transposed)
         self.edges_b = "inside" if self.transposed else "any"
         self.by_rows = self.transposed or self.turned  # B lies N x K in LDS
         size = (halves[1], self.depth) if self.by_rows else (self.depth, halves[1])
         if self.turned and reads_transposed:
             shared = "16x64"  # gfx950's, 16 bits: what is turned is written to banks of its own
+        elif get(dtype).bits == 8 and not self.by_rows and not self.wide:
+            shared = "32x64_tr" if halves[1] % 128 else "32x128_tr"
         elif part[1] == 16 and not self.by_rows:
             shared = "32x16_tr"  # a wave reads 16 columns, half a subtile of the usual shape
         self.Bs: Any = st(dtype, *size, shared, copies=(stages, 2), name="Bs")

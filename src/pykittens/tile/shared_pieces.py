@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
+from math import gcd
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -116,7 +118,7 @@ def read_pieces(
 ) -> list[Piece]:
     """The reads of a base tile at (row, col) of a shared tile; ``transposing``: the chip has transposing reads.
 
-    ``row`` and ``col`` may be run-time values as long as they are whole subtiles and a build-time rest.
+    ``row`` and ``col`` may be run-time values.
     """
     return _pieces(shape, layout, shared, row, col, "read", transposing)
 
@@ -129,12 +131,37 @@ def write_pieces(shape: RegisterShape, layout: str, shared: SharedLayout, row: I
 def _pieces(
     shape: RegisterShape, layout: str, shared: SharedLayout, row: Int, col: Int, direction: Direction, transposing: bool
 ) -> list[Piece]:
-    corner = row % shared.shape.rows, col % shared.shape.cols
     pieces = []
-    for access in _accesses(shape, layout, shared, corner, direction, transposing):
+    for access in _everywhere(shape, layout, shared, row, col, direction, transposing):
         down, along = access.element(shape, layout, LANE)
         pieces.append(Piece(access, shared.address(row + down, col + along)))
     return pieces
+
+
+def _everywhere(
+    shape: RegisterShape, layout: str, shared: SharedLayout, row: Int, col: Int, direction: Direction, transposing: bool
+) -> tuple[Access, ...]:
+    """The accesses of a base tile at (row, col), which are the same wherever in a subtile that may be."""
+    found = {
+        _accesses(shape, layout, shared, corner, direction, transposing)
+        for corner in product(_corners(row, shared.shape.rows), _corners(col, shared.shape.cols))
+    }
+    if len(found) > 1:
+        raise BuildError(
+            "subtile-place",
+            f"where {shape.name} {layout} lies in a {shared.shape.name} decides how it is moved, and only the GPU knows it",
+            fix="use windows of whole subtiles",
+        )  # fmt: skip
+    return found.pop()
+
+
+def _corners(place: Int, size: int) -> range:
+    """Where in a subtile of so many rows or columns a base tile may begin."""
+    if isinstance(place, int):
+        return range(place % size, place % size + 1)
+    terms, constant = place.args if place.op == "affine" else (((place, 1),), 0)
+    step = gcd(size, constant, *(coefficient for _, coefficient in terms))
+    return range(constant % step, size, step)
 
 
 @cache

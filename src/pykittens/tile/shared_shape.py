@@ -59,13 +59,15 @@ SHAPES = {name: SharedShape(name, rows, cols, xors) for name, rows, cols, xors i
 _SOLVED = (
     ("16x64_32_banks", 16, 64, ((512, 7, 5), (2048, 9, 5))), ("16x32_32_banks", 16, 32, ((256, 7, 5),)),
     ("16x128_32_banks", 16, 128, ((512, 7, 5), (2048, 9, 5))), ("16x64", 16, 64, ((2048, 8, 4),)),
-    ("32x16_tr", 32, 16, ((512, 8, 7),)),
+    ("32x16_tr", 32, 16, ((512, 8, 7),)), ("32x128_tr", 32, 128, ((1024, 8, 5), (4096, 11, 4))),
+    ("32x64_tr", 32, 64, ((512, 8, 5), (2048, 10, 4))),
 )  # fmt: skip
 SOLVED = {name: SharedShape(name, rows, cols, xors) for name, rows, cols, xors in _SOLVED}
 """Shapes that the solver found, all for copies of 16 bytes a lane.
 
 Those for 32 banks are gfx942's: rows read 16 bytes a lane, and where they are 128 bytes long, what `transposed_copy`
-writes. ``16x64`` is the same for gfx950. ``32x16_tr``: 16 columns at a time by transposing reads of 16 bits.
+writes. ``16x64`` is the same for gfx950. The others are for transposing reads of columns, ``32x16_tr`` of 16 bits and a
+wave's 16 columns, ``32x128_tr`` and ``32x64_tr`` of 8 bits.
 """
 
 

@@ -67,10 +67,9 @@ class st:
     def subtile(self, rows: int, cols: int, row: Int, col: Int) -> SharedView:
         """A window of ``rows`` x ``cols`` at (row, col), counted in windows.
 
-        Where the position is a run-time value, windows are whole subtiles of the shape.
+        Where the position is a run-time value, windows are whole subtiles of the shape or even parts of them.
         """
-        step_rows = self.shape.rows if isinstance(row, Expr) else 1
-        _whole(f"{self.name}.subtile", rows, cols, step_rows, self.shape.cols if isinstance(col, Expr) else 1)
+        _whole(f"{self.name}.subtile", rows, cols, _step(self.shape.rows, rows, row), _step(self.shape.cols, cols, col))
         first = self._place(row, rows, self.rows, "row"), self._place(col, cols, self.cols, "column")
         return SharedView(self, rows, cols, *first)
 
@@ -276,6 +275,11 @@ def default_shape(arch: str, dtype: DType, layout: str, depth: int) -> str:
 def _indexed(name: str, index: tuple[int, ...]) -> str:
     """``As[0, 1]``"""
     return f"{name}[{', '.join(map(str, index))}]" if index else name
+
+
+def _step(subtile: int, window: int, place: Int) -> int:
+    """What a window's size must be a multiple of."""
+    return 1 if isinstance(place, int) or (window > 0 and subtile % window == 0) else subtile
 
 
 def _whole(name: str, rows: int, cols: int, step_rows: int, step_cols: int) -> None:

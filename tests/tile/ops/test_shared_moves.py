@@ -9,12 +9,14 @@ import pytest
 from tests.tile.lds_machine import LAYOUTS, LdsMachine, element_ids, filled_memory, register_elements, scatter, tiles
 
 from pykittens.errors import BuildError
+from pykittens.isa import Reg
 from pykittens.tile import register_shape, shared_shape
 from pykittens.tile.ops.move import load, store
 from pykittens.tile.ops.register_to_shared import register_to_shared
 from pykittens.tile.ops.shared_to_register import shared_to_register
 from pykittens.tile.program_inputs import WAVE
 from pykittens.tile.reference import Reference
+from pykittens.tile.shared_shape import SharedShape
 from pykittens.tile.tiles import rt, st
 from pykittens.tile.trace import OpCall, Trace, tracing
 
@@ -181,3 +183,24 @@ def test_reference_writes_each_waves_window() -> None:
     run.registers(tile)[:] = np.array([1.0, 2.0])[:, None, None]
     register_to_shared.reference(run, view, tile)
     assert (run.shared(shared) == np.repeat([[1.0], [2.0]], 16, axis=0)).all()
+
+
+@pytest.mark.parametrize("cols", [16, 32, 64])
+@pytest.mark.parametrize("wave", range(4))
+def test_parts_of_a_subtile_at_run_time(cols: int, wave: int) -> None:
+    """Columns of 8 bits whose place inside a subtile is the wave's: the swizzle is computed on the GPU."""
+    with tracing(Trace("gfx950", (1, 4))):
+        tile = rt("e4m3fn", 128, cols, "col", regs=Reg("v", 0, 2 * cols // 4 * 4))
+        source = st("e4m3fn", 128, 256, "32x128_tr")
+        machine = LdsMachine("gfx950", filled_memory(source), wave)
+        shared_to_register.lower(machine, tile, source.subtile(128, cols, 0, WAVE))  # type: ignore[arg-type]
+    expected = element_ids(source)[:, wave * cols : (wave + 1) * cols]
+    assert np.array_equal(register_elements(tile, machine.registers), expected)
+    assert {report.degree for report in machine.reports} == {1}
+
+
+def test_parts_that_are_moved_differently_are_refused() -> None:
+    with tracing(Trace("gfx950", (1, 2))):
+        tile, source = rt("bf16", 16, 32), st("bf16", 32, 32, SharedShape("odd", 32, 32, ((2048, 10, 3),)))
+        with pytest.raises(BuildError, match="where 16x32 row lies in a odd decides how it is moved"):
+            shared_to_register.lower(LdsMachine("gfx950", filled_memory(source)), tile, source.subtile(16, 32, WAVE, 0))  # type: ignore[arg-type]
