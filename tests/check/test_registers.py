@@ -95,10 +95,41 @@ def test_odd_tuples() -> None:
 
 
 def test_lds_offsets_beyond_the_lds() -> None:
-    assert codes("  ds_write_b32 v0, v0 offset:1020\n", lds_bytes=1024) == []
-    (found,) = report("  ds_write_b32 v0, v0 offset:1021\n", lds_bytes=1024).by_code("lds-offset")
+    unknown = {"lds_bytes": 1024, "max_workgroup_size": 1024, "vgprs": 64, "agprs": 64}
+    assert codes("  ds_write_b32 v0, v0 offset:1020\n", **unknown) == []
+    (found,) = report("  ds_write_b32 v0, v0 offset:1021\n", **unknown).by_code("lds-offset")
     assert "its offset alone leads to byte 1024, and the workgroup has 1024 bytes" in found.why
     two = "  ds_write2st64_b32 v0, v0, v0 offset0:0 offset1:{}\n"
-    assert codes(two.format(3), lds_bytes=1024) == []
-    assert codes(two.format(4), lds_bytes=1024) == ["lds-offset"]
+    assert codes(two.format(3), **unknown) == []
+    assert codes(two.format(4), **unknown) == ["lds-offset"]
     assert codes("  ds_bpermute_b32 v1, v0, v0 offset:4096\n  s_waitcnt lgkmcnt(0)\n", lds_bytes=1024) == []
+
+
+@pytest.mark.parametrize(("shift", "last"), [(2, 1023), (3, 2043)])
+def test_lds_addresses_beyond_the_lds(shift: int, last: int) -> None:
+    """Of 256 work-items, each with a dword of its own."""
+    found = report(f"  v_lshlrev_b32 v1, {shift}, v0\n  ds_write_b32 v1, v0\n", lds_bytes=1024).by_code("lds-offset")
+    assert [f.why for f in found] == [
+        f"it leads to byte {last}, and the workgroup has 1024 bytes of LDS" for _ in range(last > 1023)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("body", "holds"),
+    [
+        ("s_mov_b32 s0, s2", "s0"), ("s_mov_b32 s1, 0", "s1"), ("s_mov_b64 s[0:1], 0", "s[0:1]"),
+        ("s_mov_b64 s[0:1], s[2:3]", None), ("s_add_u32 s0, s0, 64\n  s_addc_u32 s1, s1, 0", None),
+        ("s_and_b32 s1, s1, 0xffff", None), ("s_mov_b32 s1, 0\n  s_load_dword s9, s[4:5], 0x0", None),
+    ],
+)  # fmt: skip
+def test_a_kernarg_pointer_that_is_overwritten(body: str, holds: str | None) -> None:
+    start = "  s_mov_b64 s[4:5], s[0:1]\n"
+    load = "" if "s9" in body else "  s_load_dword s8, s[0:1], 0x0\n"
+    found = report(f"{start}  {body}\n{load}").by_code("kernarg-clobbered")
+    assert [f.tile for f in found] == ([] if holds is None else [holds])
+    assert all(f.why.endswith(f"s[0:1], and {holds} holds something else") for f in found)
+
+
+def test_a_kernarg_pointer_that_is_overwritten_on_one_path_alone() -> None:
+    code = "  s_cmp_eq_u32 s2, 0\n  s_cbranch_scc1 .Lover\n  s_mov_b32 s1, 0\n.Lover:\n  s_load_dword s8, s[0:1], 0x0\n"
+    assert codes(code) == []

@@ -109,7 +109,7 @@ class KernelCode:
         return may_be_skipped(self.instructions, self.graph)
 
     @cached_property
-    def _indexed(self) -> dict[int, Indexed]:
+    def _indexed(self) -> dict[int, tuple[Indexed, ...]]:
         return indexed(self.instructions, self.graph)
 
     @cached_property
@@ -122,7 +122,7 @@ class KernelCode:
 
     @cached_property
     def _index_setters(self) -> frozenset[int]:
-        return frozenset(n for one in self._indexed.values() for n in one.by or ())
+        return frozenset(w.by for ways in self._indexed.values() for w in ways if w.by is not None)
 
     def _index_key(self, n: int) -> int | None:
         index = index_of(self.instructions[n])
@@ -131,12 +131,10 @@ class KernelCode:
     def _meant(self, indices: Mapping[int, frozenset[int] | None]) -> dict[int, Meant]:
         """``indices``: what is added, by the instruction that sets it."""
         rows = self.kernel.descriptor.vgprs
-        found = {}
-        for n, one in self._indexed.items():
-            told = [indices.get(setter) if setter is not None else None for setter in one.by or (None,)]
-            known = None if None in told else frozenset(i for each in told for i in each or ())
-            found[n] = meant(self._named_reads[n], self._named_writes[n], one, known, self.accum_offset, rows)
-        return found
+        return {
+            n: meant(self._named_reads[n], self._named_writes[n], ways, indices, self.accum_offset, rows)
+            for n, ways in self._indexed.items()
+        }
 
     def _with_meant(self, masks: Sequence[int], side: str) -> list[int]:
         return [getattr(self.meant[n], side) if n in self.meant else mask for n, mask in enumerate(masks)]

@@ -6,7 +6,7 @@ these registers are told, otherwise all that it may be: up to 255 further for ve
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pykittens.asm.control_flow import Block, forward
@@ -23,39 +23,34 @@ _MODE, _GPR_IDX_EN = 1, 27
 
 @dataclass(frozen=True)
 class Indexed:
-    """An instruction that means other registers than it names.
+    """One way in which an instruction means other registers than it names.
 
-    moved: (operand, whether it is written); fixed: sources that it means as it names them; by: the instructions, by
-    number, that know what is added (`index_of`), or None where that is not told or differs in what it is added to.
+    moved: (operand, whether it is written); fixed: sources that it means as it names them; by: the instruction, by
+    number, that tells what is added (`index_of`); None where that is not known. Nothing is moved where indexing is off.
     """
 
     moved: tuple[tuple[Reg, bool], ...]
     fixed: tuple[Reg, ...]
-    by: frozenset[int] | None
+    by: int | None
 
 
-def indexed(instructions: Sequence[Instruction], graph: Sequence[Block]) -> dict[int, Indexed]:
-    """The instructions whose registers may depend on M0, by number."""
-    found: dict[int, Indexed] = {}
+def indexed(instructions: Sequence[Instruction], graph: Sequence[Block]) -> dict[int, tuple[Indexed, ...]]:
+    """The instructions whose registers may depend on an index, by number, and all ways in which they may."""
+    found: dict[int, tuple[Indexed, ...]] = {}
     for n, instruction in enumerate(instructions):
         d = instruction.definition
         if d.has("relative_src") or d.has("relative_dst"):
             written = d.has("relative_dst")
             moved = instruction.dsts if written else instruction.srcs
             fixed = tuple(o for o in instruction.srcs if isinstance(o, Reg)) if written else ()
-            named = tuple((o, written) for o in moved if isinstance(o, Reg))
-            found[n] = Indexed(named, fixed, frozenset((n,)))
+            found[n] = (Indexed(tuple((o, written) for o in moved if isinstance(o, Reg)), fixed, n),)
     switches = [n for n, i in enumerate(instructions) if _switches(i) is not None]
     if not switches:
         return found
     for n, modes in _modes(instructions, graph).items():
-        moved_by = [_moved(instructions[n], bits) for bits, _ in modes]
-        every = tuple(dict.fromkeys(o for moved, _ in moved_by for o in moved))
-        unmoved = tuple(dict.fromkeys(o for _, others in moved_by for o in others))
-        if every:
-            by = frozenset(set_by for _, set_by in modes if set_by is not None)
-            told = all(moved == moved_by[0] for moved in moved_by) and all(set_by is not None for _, set_by in modes)
-            found[n] = Indexed(every, unmoved, by if told else None)
+        ways = tuple(Indexed(*_moved(instructions[n], bits), by) for bits, by in sorted(modes, key=str))
+        if any(way.moved for way in ways):
+            found[n] = ways
     return found
 
 
@@ -151,32 +146,44 @@ def _number(instruction: Instruction, name: str) -> int:
 
 @dataclass(frozen=True)
 class Meant:
-    """Registers as bits: what an instruction reads and writes, and of these what it reads one of, as M0 says."""
+    """Registers as bits: what an instruction reads and writes, and of these what it reads one of, as the index says."""
 
     read: int
     written: int
     may_read: int = 0
 
 
-def meant(read: int, written: int, one: Indexed, indices: Iterable[int] | None, accum_offset: int, rows: int) -> Meant:
+def meant(
+    read: int,
+    written: int,
+    ways: Sequence[Indexed],
+    indices: Mapping[int, Iterable[int] | None],
+    accum_offset: int,
+    rows: int,
+) -> Meant:
     """What an indexed instruction reads and writes, given what it names.
 
-    indices: what may be added, where that is known. rows: vector registers allocated.
+    indices: what may be added, by the instruction that tells it, where it is known. rows: vector registers allocated.
     """
-    may_read = 0
-    known = frozenset(indices) if indices is not None else None
-    fixed = mask_of(one.fixed, accum_offset)
-    for reg, is_written in one.moved:
-        named = mask(reg, accum_offset)
-        others = named | _beyond(reg, accum_offset, rows) if known is None else 0
-        for index in known or ():
-            others |= _moved_by(reg, index, accum_offset)
-        if is_written:
-            written = written & ~named | others
-        else:
-            read = read & ~named | others | fixed
-            may_read |= others if known is None or len(known) > 1 else 0
-    return Meant(read, written, may_read & ~fixed)
+    reads, writes, certain = 0, 0, -1
+    for way in ways:
+        index = indices.get(way.by) if way.by is not None else None
+        known = frozenset(index) if index is not None else None
+        alone = known is not None and len(known) == 1
+        way_read, way_written, always = read, written, read
+        for reg, is_written in way.moved:
+            named = mask(reg, accum_offset)
+            others = named | _beyond(reg, accum_offset, rows) if known is None else 0
+            for number in known or ():
+                others |= _moved_by(reg, number, accum_offset)
+            if is_written:
+                way_written = way_written & ~named | others
+            else:
+                kept = mask_of(way.fixed, accum_offset)
+                way_read = way_read & ~named | others | kept
+                always = always & ~named | (others if alone else 0) | kept
+        reads, writes, certain = reads | way_read, writes | way_written, certain & always
+    return Meant(reads, writes, reads & ~certain)
 
 
 def _moved_by(reg: Reg, index: int, accum_offset: int) -> int:

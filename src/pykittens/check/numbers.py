@@ -3,7 +3,7 @@
 The unknown number of a value is its ``symbol``: what one instruction loaded, or what a register holds where paths meet.
 A symbol stands for the newest such number alone: when its instruction is executed again, what still holds the older one
 is forgotten. Arithmetic is the instructions' own meaning, on all waves at once; what it does to a symbol is found by
-trying several numbers for it, among them each bit as 0 and as 1.
+trying several numbers for it, among them the least and the largest, and each bit as 0 and as 1.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from pykittens.check.all_waves import AllWavesEvaluator
 from pykittens.isa.constants import aperture_bits, operand_bits
 from pykittens.isa.define import Definition, Unit
-from pykittens.isa.effects import MODE, SCC, VECTOR_ROWS, mask
+from pykittens.isa.effects import MODE, SCC, VECTOR_ROWS, keeps_part, mask
 from pykittens.isa.float_mode import FloatMode
 from pykittens.isa.instruction import Instruction
 from pykittens.isa.numpy_evaluator import LANES, dtype_of
@@ -151,6 +151,8 @@ class Arithmetic:
                 execute(instruction, machine)
                 results = machine.results()
             except Unknown:
+                results = {}
+            if SCC_KEY not in results:
                 condition = _comparison(known, instruction, self.accum_offset)
         known.forget_symbols(owner)
         for key in written:
@@ -207,6 +209,7 @@ class _Machine:
         self.ev, self.mode, self.arch = arithmetic.ev, FloatMode(), arithmetic.arch
         self._arithmetic, self._known, self._instruction = arithmetic, known, instruction
         self._symbol: Symbol | None = None
+        self._tried: Words = np.zeros((1, 1, 1), np.uint32)
         self._raw: dict[int, Words] = {}
 
     def _value(self, key: int, symbols: bool = True) -> Value:
@@ -217,8 +220,10 @@ class _Machine:
         if number.symbol is not None:
             if not symbols or self._symbol not in (None, number.symbol):
                 raise Unknown
-            self._symbol = number.symbol
-            words = _PROBES[:, None, None] + words
+            if self._symbol is None:
+                # Such numbers for the symbol that this register holds each of the probes, in every lane.
+                self._symbol, self._tried = number.symbol, _PROBES[:, None, None] - words
+            words = self._tried + words
         return Value(self.ev, u32, words)
 
     def _key(self, slot: int) -> int:
@@ -266,6 +271,9 @@ class _Machine:
         if lanes is not None:
             active = np.broadcast_to(lanes.raw, (self._arithmetic.waves, LANES))
             if not (active | ~self._arithmetic.here(self._known.waves)).all():
+                # What lanes keep is followed (deciding.py) for instructions alone that always may keep some.
+                if not keeps_part(self._instruction):
+                    raise Unknown
                 raw = np.where(active, raw, self._value(key).raw)
         self._raw[key] = raw
 
@@ -290,8 +298,8 @@ class _Machine:
             shape = self._arithmetic.waves, LANES if key < VECTOR_ROWS else 1
             symbol = None
             if raw.ndim > 2:
-                differences = raw - _PROBES[:, None, None]
-                if key == SCC_KEY or (differences != differences[0]).any():
+                differences = raw - self._tried
+                if key == SCC_KEY or differences.shape[-1] > shape[-1] or (differences != differences[0]).any():
                     continue
                 raw, symbol = differences[0], self._symbol
             words = np.ascontiguousarray(np.broadcast_to(raw.astype(np.uint32), shape))

@@ -179,7 +179,7 @@ class _Walk:
         for n in self.paths.deciding[node[0]]:
             self.paths.execute(known, n)
         last = self.code.instructions[block.stop - 1] if block.start < block.stop else None
-        if last is None or not last.definition.has("conditional") or len(block.successors) < 2:
+        if last is None or not last.definition.has("conditional") or len(set(block.successors)) < 2:
             return [(self._target(node, s, known), known) for s in block.successors]
         edges = []
         for s in block.successors:
