@@ -149,7 +149,7 @@ def _everywhere(
     if len(found) > 1:
         raise BuildError(
             "subtile-place",
-            f"where {shape.name} {layout} lies in a {shared.shape.name} decides how it is moved, and only the GPU knows it",
+            f"where {shape.name} {layout} lies in a {shared.shape.name} says how it moves, and only the GPU knows it",
             fix="use windows of whole subtiles",
         )  # fmt: skip
     return found.pop()

@@ -202,5 +202,5 @@ def test_parts_of_a_subtile_at_run_time(cols: int, wave: int) -> None:
 def test_parts_that_are_moved_differently_are_refused() -> None:
     with tracing(Trace("gfx950", (1, 2))):
         tile, source = rt("bf16", 16, 32), st("bf16", 32, 32, SharedShape("odd", 32, 32, ((2048, 10, 3),)))
-        with pytest.raises(BuildError, match="where 16x32 row lies in a odd decides how it is moved"):
+        with pytest.raises(BuildError, match="where 16x32 row lies in a odd says how it moves"):
             shared_to_register.lower(LdsMachine("gfx950", filled_memory(source)), tile, source.subtile(16, 32, WAVE, 0))  # type: ignore[arg-type]
