@@ -61,9 +61,10 @@ def show(
     if values["as_json"]:
         output.print_json({**prediction.figures(), **({"launch_order": order} if order else {}), **written})
         return
+    from pykittens.cli.console import TableConsole
     from pykittens.report.profile_text import print_profile
 
-    print_profile(prediction, order=order)
+    print_profile(prediction, TableConsole(), order)
     for name, path in written.items():
         print(f"{name}: {path}")
 
