@@ -22,13 +22,16 @@ WAVES = """
 
 def launched(
     body: str, arch: str = "gfx950", block: int = 128, grid: int = 1, args: Any = None, order: Any = None,
-    overread: int = 0, outputs: Any = None, **options: Any,
+    overread: int = 0, outputs: Any = None, undefined: Any = (), limit: int = 1_000_000, **options: Any,
 ) -> Report:  # fmt: skip
     """What a checked run of a kernel that ends after ``body`` says; args: arrays, by default one of 4096 dwords."""
     arrays = [np.zeros(4096, np.uint32)] if args is None else args
     settings = {"lds_bytes": 32768, "vgprs": 64, **options}
     made = kernel(f"{body}\n  s_endpgm\n", pointers(len(arrays)), arch, overread, **settings)
-    return check_launch(made, grid=grid, block=block, args=arrays, order=order, outputs=outputs)
+    return check_launch(
+        made, grid=grid, block=block, args=arrays, order=order, outputs=outputs, undefined=undefined,
+        max_instructions=limit,
+    )  # fmt: skip
 
 
 def codes(*args: Any, **options: Any) -> list[str]:
