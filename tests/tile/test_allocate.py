@@ -9,10 +9,11 @@ import pytest
 
 from pykittens.errors import BuildError
 from pykittens.isa.registers import a as agpr
-from pykittens.isa.registers import v
+from pykittens.isa.registers import s, v
 from pykittens.tile import bf16, f32, loop, mma_ABt, rt, when, zero
 from pykittens.tile.allocate import allocate, lifetimes
 from pykittens.tile.expression import leaf
+from pykittens.tile.ops import maps
 from pykittens.tile.trace import Trace, tracing
 
 N = leaf("arg", "A", "rows")
@@ -224,6 +225,39 @@ def test_a_budget_that_does_not_hold_lists_what_is_alive(trace: Trace) -> None:
     zero(more)
     for tile in (big, more):
         zero(tile)
-    with pytest.raises(BuildError, match=r"more needs 32 vgprs, 30 are left \(alive here: big 224\)") as caught:
+    with pytest.raises(BuildError, match=r"more needs 32 vgprs, 30 are left \(alive here: big 224 \(test_a") as caught:
         allocate(trace, 2)
     assert caught.value.code == "register-budget"
+
+
+@pytest.mark.parametrize(
+    ("regs", "what"),
+    [
+        (v[21:24], r"regs has v\[21:24\], which starts at the odd 21"),
+        (v[254:257], r"regs has v\[254:257\], the registers of a file are 0 to 255"),
+        (s[20:23], r"regs has s\[20:23\], tiles lie in v or a registers"),
+        (("v20", "v21"), "regs has v20, tiles lie in v or a registers"),
+        ((v[20:23], agpr[9:12]), r"regs has a\[9:12\], which starts at the odd 9"),
+    ],
+)
+def test_pins_that_no_tile_can_have_are_refused_where_the_tile_is_made(trace: Trace, regs: Any, what: str) -> None:
+    with pytest.raises(BuildError, match=what) as caught:
+        small("x", regs=regs)
+    assert caught.value.where is not None
+    assert "test_allocate.py" in caught.value.where
+
+
+def test_a_pin_may_not_overlap_itself(trace: Trace) -> None:
+    zero(rt(bf16, 32, 32, name="x", regs=(v[20:23], v[22:25])))
+    with pytest.raises(BuildError, match=r"x is pinned to v\[22:25\], x holds v\[20:23\] at the same time"):
+        allocate(trace, 2)
+
+
+def test_pins_say_which_file_a_tile_is_in(trace: Trace) -> None:
+    """The VALU computes in VGPRs, so a map refuses what is pinned elsewhere, before it is placed."""
+    files = {"vgpr": v[20:23], "agpr": agpr[20:23]}
+    assert {name: small(name, regs=regs).file for name, regs in files.items()} == {"vgpr": "vgpr", "agpr": "agpr"}
+    both = rt(f32, 16, 32, name="both", regs=(v[24:27], agpr[24:27]))
+    for tile in (accumulator("c", regs=agpr[20:23]), both):
+        with pytest.raises(BuildError, match=f"{tile.name} holds f32 in .*agprs"):
+            maps.add(tile, tile, tile)

@@ -4,16 +4,17 @@ spills.
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pykittens.errors import BuildError
 from pykittens.isa.registers import Reg
 
-from .tiles import Registers
+from .tiles import FILE_SIZE, Registers
 from .trace import Loop, Node, OpCall, Trace
 
 FILE = {"vgpr": "v", "agpr": "a"}
-FILE_SIZE = 256
 
 
 @dataclass
@@ -141,6 +142,14 @@ def allocate(trace: Trace, reserved: int) -> RegisterMap:
     return RegisterMap(lives, high["v"], high["a"])
 
 
+def listing(tiles: Iterable[Registers]) -> str:
+    """``c 128 (gemm.py:43), a 32 (gemm.py:42)``: tiles, their registers and where they are made, each once."""
+    return ", ".join(
+        f"{tile.name} {tile.register_count}" + (f" ({os.path.basename(tile.where)})" if tile.where else "")
+        for tile in dict.fromkeys(tiles)
+    ) or "nothing"  # fmt: skip
+
+
 def _alive_together(a: Lifetime, b: Lifetime) -> bool:
     return a.start <= b.end and b.start <= a.end
 
@@ -195,9 +204,9 @@ def _first_fit(life: Lifetime, placed: list[tuple[Lifetime, Reg]], reserved: int
     first += first % 2
     if first + count > FILE_SIZE:
         alive = [o.tile for o, r in placed if r.file == file and _alive_together(life, o)]
-        listing = ", ".join(f"{t.name} {t.register_count}" for t in dict.fromkeys(alive))
+        left = max(FILE_SIZE - first, 0)
         raise BuildError(
-            "register-budget", f"{life.tile.name} needs {count} {life.tile.file}s, {FILE_SIZE - first} are left "
-            f"(alive here: {listing or 'nothing'})", where=life.where, fix="use smaller tiles or file='agpr'",
+            "register-budget", f"{life.tile.name} needs {count} {life.tile.file}s, {left} are left (alive here: "
+            f"{listing(alive)})", where=life.where, fix="use smaller tiles or file='agpr'",
         )  # fmt: skip
     return Reg(file, first, count)

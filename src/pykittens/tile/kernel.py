@@ -21,7 +21,7 @@ from pykittens.asm.toolchain import assemble
 from pykittens.errors import BuildError, Error, InputError
 from pykittens.isa.registers import Reg, s, v
 
-from .allocate import RegisterMap, allocate
+from .allocate import RegisterMap, allocate, listing
 from .arguments import Argument, TensorArgument, bind_signature, kernarg_layout, load_arguments
 from .lowering import Lowering
 from .program_inputs import LANE, WAVE, WORKGROUP
@@ -226,10 +226,10 @@ def _assembly(
     vgprs = max(registers.vgprs, vectors.high, 1)
     total = -(-vgprs // 4) * 4 + registers.agprs
     if total > budget:
-        listing = ", ".join(f"{life.tile.name} {life.tile.register_count}" for life in registers.at_peak())
+        alive = listing(life.tile for life in registers.at_peak())
         raise BuildError(
             "register-budget", f"{kernel.name} takes {total} registers ({vgprs} VGPRs, {registers.agprs} AGPRs), "
-            f"{trace.wave_count} waves leave {budget} each (alive at the peak: {listing})",
+            f"{trace.wave_count} waves leave {budget} each (alive at the peak: {alive})",
             fix="use smaller tiles or fewer waves",
         )  # fmt: skip
     lines, files = program.assembly()

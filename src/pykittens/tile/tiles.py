@@ -21,6 +21,10 @@ from .register_shape import RegisterShape
 from .shared_shape import SharedShape
 from .trace import current, uniform
 
+FILE_SIZE = 256
+"""VGPRs, and as many AGPRs, that instructions can name."""
+MIXED = "vgpr and agpr"
+
 
 class st:
     """A tile in LDS: ``rows`` x ``cols`` elements, laid out in subtiles of ``shape`` (see `shared_shape`).
@@ -119,7 +123,7 @@ class Registers(ABC):
     cols: int
     name: str
     file: str
-    """``vgpr`` or ``agpr``."""
+    """``vgpr``, ``agpr``, or of tiles pinned to both `MIXED`."""
     regs: tuple[Reg, ...] | None = None
     """Where it is: pinned by the author or set by the allocator."""
     where: str | None = None
@@ -156,11 +160,33 @@ class Registers(ABC):
             first -= part.count
         raise AssertionError(f"{self.name} has fewer registers")
 
-    def _placed(self, file: str, regs: Reg | tuple[Reg, ...] | None) -> None:
-        self.where = user_line()
+    def _placed(self, file: str, regs: Reg | tuple[Reg, ...] | None, over: Registers | None = None) -> None:
+        self.where, self.over = user_line(), over
         if file not in ("vgpr", "agpr"):
             raise BuildError("register-file", f"file {file!r} is neither 'vgpr' nor 'agpr'", where=self.where)
-        self.file, self.regs = file, (regs,) if isinstance(regs, Reg) else regs
+        self.file = file if over is None else over.file
+        if regs is None:
+            return
+        self.regs = (regs,) if isinstance(regs, Reg) else tuple(regs)
+        for reg in self.regs:
+            _check_pin(reg, self.where)
+        files = {reg.file for reg in self.regs}
+        self.file = MIXED if len(files) > 1 else "agpr" if files == {"a"} else "vgpr"
+
+
+def _check_pin(reg: object, where: str | None) -> None:
+    """Raise `BuildError` for what no tile can be pinned to."""
+    if not isinstance(reg, Reg) or reg.file not in ("v", "a"):
+        raise BuildError("pinned-range", f"regs has {reg!s}, tiles lie in v or a registers", where=where)
+    if reg.index < 0 or reg.last >= FILE_SIZE:
+        raise BuildError(
+            "pinned-range", f"regs has {reg}, the registers of a file are 0 to {FILE_SIZE - 1}", where=where
+        )
+    if reg.count > 1 and reg.index % 2:
+        raise BuildError(
+            "pinned-range", f"regs has {reg}, which starts at the odd {reg.index}", where=where,
+            fix="operands of several registers start at even ones",
+        )  # fmt: skip
 
 
 class rt(Registers):
@@ -195,8 +221,7 @@ class rt(Registers):
         index: tuple[int, ...] = (),
     ) -> None:
         trace = current()
-        self._placed(over.file if over is not None else file, regs)
-        self.over = over
+        self._placed(file, regs, over)
         if layout not in ("row", "col"):
             raise BuildError("layout", f"layout {layout!r} is neither 'row' nor 'col'", where=self.where)
         self.dtype, self.rows, self.cols = dtypes.get(dtype, trace.arch), rows, cols
