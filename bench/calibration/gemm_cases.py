@@ -29,27 +29,22 @@ def paper_tiles(rows: int, cols: int, window: int, chunk: int, xcds: int = 8) ->
     return ours
 
 
-def gemm_rates(
-    chip: Chip, tile: gemm.Tile, shape: tuple[int, int, int], tiles: np.ndarray, warm: bool = False
-) -> CacheRates:
+def gemm_rates(chip: Chip, tile: gemm.Tile, shape: tuple[int, int, int], tiles: np.ndarray) -> CacheRates:
     k = shape[2]
     a, b = (float(side * k * tile.nbytes) for side in (tile.m, tile.n))
     panels = [Panels(tiles[:, 0], a, a), Panels(10**6 + tiles[:, 1], b, b)]
     memory, device = chip.arch.memory, chip.device
-    return cache_rates(
-        panels, len(tiles), device.cus_per_xcd, device.xcds, memory.l2_bytes, memory.mall_bytes, warm=warm
-    )  # fmt: skip
+    return cache_rates(panels, len(tiles), device.cus_per_xcd, device.xcds, memory.l2_bytes, memory.mall_bytes)
 
 
 def gemm_figures(
-    chip: Chip, tile: gemm.Tile, shape: tuple[int, int, int], schedule: Schedule, tiles: np.ndarray | None = None,
-    warm: bool = False,
-) -> tuple[dict[str, float], Launched]:  # fmt: skip
-    """tflops, mfma_eff_in_loop, cycles_per_iter, l2_hit, llc_hit of a GEMM. warm: launches repeat the same operands."""
+    chip: Chip, tile: gemm.Tile, shape: tuple[int, int, int], schedule: Schedule, tiles: np.ndarray | None = None
+) -> tuple[dict[str, float], Launched]:
+    """tflops, mfma_eff_in_loop, cycles_per_iter, l2_hit, llc_hit of a GEMM; no launch finds its operands in a cache."""
     m, n, k = shape
     rows, cols = -(-m // tile.m), -(-n // tile.n)
     tiles = RowMajor().tiles(rows, cols) if tiles is None else tiles
-    rates = gemm_rates(chip, tile, shape, tiles, warm)
+    rates = gemm_rates(chip, tile, shape, tiles)
     launched, waves = chip.launched(schedule, rows * cols, rates, 2.0 * m * n * k)
     cycles = loop_cycles(launched.time, waves)
     return {
@@ -89,7 +84,7 @@ def hipkittens_gemms(chip: Chip) -> Iterator[Case]:
         ("HK 0P/8C 256x256", square, partial(gemm.ping_pong, arch, square, 128)),
     ):
         tiles = paper_tiles(-(-7680 // tile.m), 8192 // tile.n, 4 if tile is not square else 8, 16)
-        yield case_of(name, shape, fraction, gemm_figures(chip, tile, shape, schedule, tiles, warm=True))
+        yield case_of(name, shape, fraction, gemm_figures(chip, tile, shape, schedule, tiles))
 
 
 def hipkittens_gfx942(chip: Chip) -> Iterator[Case]:
