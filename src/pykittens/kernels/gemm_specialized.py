@@ -45,14 +45,17 @@ def gemm_specialized(
         for h in range(2):
             p.copy_b(t, h), p.copy_a(t, h)
 
-    def multiply(t):
-        for k in range(p.depth // SLICE):
+    def multiply(t, release):
+        for k in range(0, p.depth, SLICE):
             for h in range(2):
-                load(b[h], p.Bs[t % stages, h].subtile(32, SLICE, col, k))
-                load(a[h], p.As[t % stages, h].subtile(32, SLICE, row, k))
-            for i in range(2):
-                for j in range(2):
-                    p.mma(c[i, j], a[i], b[j])
+                load(b[h], p.Bs[t % stages, h].subtile(32, SLICE, col, k // SLICE))
+                load(a[h], p.As[t % stages, h].subtile(32, SLICE, row, k // SLICE))
+            if k + SLICE == p.depth:
+                release()
+            with roles.compute(*a, *b):
+                for i in range(2):
+                    for j in range(2):
+                        p.mma(c[i, j], a[i], b[j])
 
     for each in c:
         zero(each)
@@ -61,7 +64,7 @@ def gemm_specialized(
 
     def multiply_rest():
         with roles.consume():
-            multiply(0)
+            multiply(0, lambda: None)
 
     p.remaining(multiply_rest)
     with roles.consume():

@@ -8,18 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 from pykittens.asm.program import user_line
 from pykittens.errors import BuildError, InputError
 from pykittens.tile.expression import Int, below, maximum
 from pykittens.tile.flags import flags
-from pykittens.tile.ops import barrier, clear, poll, post, wait_for
+from pykittens.tile.ops import barrier, clear, poll, post, priority, wait_for
 from pykittens.tile.program_inputs import WAVE
 from pykittens.tile.team import Team
-from pykittens.tile.tiles import st
+from pykittens.tile.tiles import Registers, st
 from pykittens.tile.trace import current, loop, phase, when
 
+from .ping_pong import COMPUTE_PRIORITY
+
 SYNC = ("barriers", "flags")
+Consume = Callable[[Int, Callable[[], None]], None]
 
 
 class Specialize:
@@ -50,12 +54,21 @@ class Specialize:
         with when(below(self.team.count - 1, WAVE)), phase("consume"):
             yield
 
+    @contextmanager
+    def compute(self, *operands: Registers) -> Iterator[None]:
+        """MFMAs on these register tiles: once their loads have landed, at raised priority."""
+        wait_for(*operands)
+        priority(COMPUTE_PRIORITY)
+        yield
+        priority(0)
+
     def run(
-        self, steps: Int, produce: Callable[[Int], None], consume: Callable[[Int], None],
+        self, steps: Int, produce: Callable[[Int], None], consume: Consume,
         tiles: Callable[[Int], Sequence[st]], *, stages: int, sync: str = "barriers",
     ) -> None:  # fmt: skip
         """``steps`` steps, ``stages`` of them in LDS at a time: the copies of ``produce(t)`` fill ``tiles(t)``, which
-        ``consume(t)`` reads; both are called while tracing, with ``t % stages`` known.
+        ``consume(t, release)`` reads, calling ``release()`` behind its last read; both are called while tracing, with
+        ``t % stages`` known.
 
         sync: ``barriers`` hold all waves up once a step, and ``produce`` is called for up to ``stages - 1`` steps
         too many; with ``flags`` a producer waits only for a stage that is read, and a consumer for one that is full.
@@ -68,7 +81,7 @@ class Specialize:
         together(steps, produce, consume, tiles, stages)
 
     def _by_barriers(
-        self, steps: Int, produce: Callable[[Int], None], consume: Callable[[Int], None],
+        self, steps: Int, produce: Callable[[Int], None], consume: Consume,
         tiles: Callable[[Int], Sequence[st]], stages: int,
     ) -> None:  # fmt: skip
         with self.produce():
@@ -80,12 +93,12 @@ class Specialize:
             with self.produce():
                 produce(t + stages - 1)
             with self.consume():
-                consume(t)
+                consume(t, _at_the_barrier)
             wait_for(*tiles(t + 1))
             barrier()
 
     def _by_flags(
-        self, steps: Int, produce: Callable[[Int], None], consume: Callable[[Int], None],
+        self, steps: Int, produce: Callable[[Int], None], consume: Consume,
         tiles: Callable[[Int], Sequence[st]], stages: int,
     ) -> None:  # fmt: skip
         full, free = flags(stages, name="full"), flags(stages, name="free")
@@ -100,5 +113,8 @@ class Specialize:
         with self.consume():
             for t in loop(steps, unroll=stages):
                 poll(full[t % stages], (t // stages + 1) * self.team.count, *tiles(t))
-                consume(t)
-                post(free[t % stages], *tiles(t))
+                consume(t, partial(post, free[t % stages], *tiles(t)))
+
+
+def _at_the_barrier() -> None:
+    """The barrier behind the step releases its stage."""
