@@ -261,3 +261,48 @@ def test_pins_say_which_file_a_tile_is_in(trace: Trace) -> None:
     for tile in (accumulator("c", regs=agpr[20:23]), both):
         with pytest.raises(BuildError, match=f"{tile.name} holds f32 in .*agprs"):
             maps.add(tile, tile, tile)
+
+
+def alternate(trace: Trace, *tiles: Any) -> None:
+    """Each tile is written and used before the next."""
+    c = rt(f32, tiles[0].rows, tiles[0].rows, name="c", regs=v[200 : 199 + tiles[0].rows ** 2 // 64])
+    zero(c)
+    for tile in tiles:
+        zero(tile)
+        mma_ABt(c, tile, tile)
+
+
+def test_tiles_lie_over_each_other_also_over_what_nothing_uses(trace: Trace) -> None:
+    x, unused = small("x"), small("unused")
+    y, z = small("y", over=unused), small("z", over=small("between", over=x))
+    alternate(trace, x, y, z)
+    found = places(trace)
+    assert found["x"] == found["z"] == "v[2:5]"
+    assert found["y"] == "v[2:5]"  # what lies under it is needed for no longer than itself
+
+
+def test_a_tile_lies_over_pins_of_both_files(trace: Trace) -> None:
+    x = rt(bf16, 32, 32, name="x", regs=(v[20:23], agpr[20:23]))
+    alternate(trace, x, rt(bf16, 32, 32, name="y", over=x))
+    assert places(trace)["y"] == "v[20:23] a[20:23]"
+
+
+def test_two_tiles_over_a_third_may_not_live_together(trace: Trace) -> None:
+    x = small("x")
+    y, z, c = small("y", over=x), small("z", over=x), accumulator("c")
+    zero(y)
+    zero(z)
+    mma_ABt(c, y, z)
+    with pytest.raises(BuildError, match=r"z lies over x in v\[2:5\], y holds v\[2:5\] at the same time"):
+        allocate(trace, 2)
+
+
+def test_what_a_tile_cannot_lie_over_is_refused(trace: Trace) -> None:
+    x = rt(bf16, 32, 32, name="x")
+    for over, regs, what in (
+        (x.subtile(16, 32, 1, 0), None, "over is x, or a part of it"),
+        (3, None, "over is 3"),
+        (x, v[20:23], "a tile over x is pinned too"),
+    ):
+        with pytest.raises(BuildError, match=what):
+            small("y", over=over, regs=regs)

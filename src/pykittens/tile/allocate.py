@@ -118,28 +118,46 @@ def allocate(trace: Trace, reserved: int) -> RegisterMap:
     free.
     """
     lives = lifetimes(trace.nodes)
+    unused = _unused_below(lives)
+    every = [*lives, *unused]
     placed: list[tuple[Lifetime, Reg]] = []
-    for life in lives:
-        for reg in life.tile.regs or ():
-            _refuse_overlap(life, reg, placed)
-            placed.append((life, reg))
-        if life.tile.regs is not None:
-            _place_over(life, lives, placed)
-        if life.tile.regs is not None and sum(r.count for r in life.tile.regs) != life.tile.register_count:
+    for life in [each for each in every if each.tile.regs is not None]:
+        _place(life, life.tile.regs or (), placed)
+        if sum(r.count for r in life.tile.regs or ()) != life.tile.register_count:
             raise BuildError(
                 "pinned-size", f"{life.tile.name} needs {life.tile.register_count} registers, "
-                f"{sum(r.count for r in life.tile.regs)} are pinned", where=life.tile.where,
+                f"{sum(r.count for r in life.tile.regs or ())} are pinned", where=life.tile.where,
             )  # fmt: skip
-    for life in lives:
+        _place_over(life, every, unused, placed)
+    for life in sorted(every, key=lambda each: each.start):
         if life.tile.regs is None and life.tile.over is None:
-            reg = _first_fit(life, placed, reserved)
-            life.tile.regs = (reg,)
-            placed.append((life, reg))
-            _place_over(life, lives, placed)
+            _place(life, (_first_fit(life, placed, reserved),), placed)
+            _place_over(life, every, unused, placed)
     high = {"v": reserved, "a": 0}
     for _, reg in placed:
         high[reg.file] = max(high[reg.file], reg.index + reg.count)
     return RegisterMap(lives, high["v"], high["a"])
+
+
+def _unused_below(lives: list[Lifetime]) -> list[Lifetime]:
+    """The tiles that no op touches but that others lie over: they keep a place for as long as any of those lives."""
+    used = {id(life.tile) for life in lives}
+    found: dict[int, Lifetime] = {}
+    for life in lives:
+        tile = life.tile.over
+        while tile is not None:
+            if id(tile) not in used:
+                same = found.setdefault(id(tile), Lifetime(tile, life.start, life.end, life.where))
+                same.start, same.end = min(same.start, life.start), max(same.end, life.end)
+            tile = tile.over
+    return list(found.values())
+
+
+def _place(life: Lifetime, regs: tuple[Reg, ...], placed: list[tuple[Lifetime, Reg]]) -> None:
+    for reg in regs:
+        _refuse_overlap(life, reg, placed)
+        placed.append((life, reg))
+    life.tile.regs = regs
 
 
 def listing(tiles: Iterable[Registers]) -> str:
@@ -156,19 +174,31 @@ def _alive_together(a: Lifetime, b: Lifetime) -> bool:
 
 def _refuse_overlap(life: Lifetime, reg: Reg, placed: list[tuple[Lifetime, Reg]]) -> None:
     for other, taken in placed:
-        if taken.overlaps(reg) and _alive_together(life, other):
+        if taken.overlaps(reg) and _alive_together(life, other) and not _lies_over(life.tile, other.tile):
+            how = "is pinned to" if life.tile.over is None else f"lies over {life.tile.over.name} in"
             raise BuildError(
                 "pinned-overlap",
-                f"{life.tile.name} is pinned to {reg}, {other.tile.name} holds {taken} at the same time",
-                where=life.tile.where, fix="pin one of them elsewhere",
+                f"{life.tile.name} {how} {reg}, {other.tile.name} holds {taken} at the same time",
+                where=life.tile.where, fix="pin one of them elsewhere" if life.tile.over is None else
+                f"use {other.tile.name} for the last time before {life.tile.name} is written",
             )  # fmt: skip
 
 
-def _place_over(life: Lifetime, lives: list[Lifetime], placed: list[tuple[Lifetime, Reg]]) -> None:
+def _lies_over(tile: Registers, other: Registers) -> bool:
+    """Whether that is declared; what lives together with the tile below is found in `_place_over`."""
+    below = tile.over
+    while below is not None and below is not other:
+        below = below.over
+    return below is other
+
+
+def _place_over(
+    life: Lifetime, every: list[Lifetime], unused: list[Lifetime], placed: list[tuple[Lifetime, Reg]]
+) -> None:  # fmt: skip
     """Place the tiles that share the registers of this one, and those that share theirs."""
-    for other in lives:
+    for other in every:
         tile = other.tile
-        if tile.over is not life.tile or tile.regs is not None:
+        if tile.over is not life.tile:
             continue
         left, regs = tile.register_count, []
         for reg in life.tile.regs or ():
@@ -180,16 +210,20 @@ def _place_over(life: Lifetime, lives: list[Lifetime], placed: list[tuple[Lifeti
                 "over-size", f"{tile.name} needs {tile.register_count} registers, {life.tile.name} under it has "
                 f"{life.tile.register_count}", where=tile.where,
             )  # fmt: skip
-        if _alive_together(life, other):
-            raise BuildError(
-                "over-alive", f"{tile.name} lies over {life.tile.name}, which is alive at the same time",
-                where=other.where, fix=f"use {life.tile.name} for the last time before {tile.name} is written",
-            )  # fmt: skip
-        for reg in regs:
-            _refuse_overlap(other, reg, placed)
-            placed.append((other, reg))
-        tile.regs = tuple(regs)
-        _place_over(other, lives, placed)
+        for below in every:
+            if below not in unused and other not in unused and _lies_over(tile, below.tile):
+                _refuse_alive(other, below)
+        _place(other, tuple(regs), placed)
+        _place_over(other, every, unused, placed)
+
+
+def _refuse_alive(life: Lifetime, below: Lifetime) -> None:
+    """Raise BuildError if a tile lives together with one that it lies over."""
+    if _alive_together(life, below):
+        raise BuildError(
+            "over-alive", f"{life.tile.name} lies over {below.tile.name}, which is alive at the same time",
+            where=life.where, fix=f"use {below.tile.name} for the last time before {life.tile.name} is written",
+        )  # fmt: skip
 
 
 def _first_fit(life: Lifetime, placed: list[tuple[Lifetime, Reg]], reserved: int) -> Reg:

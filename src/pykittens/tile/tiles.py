@@ -162,6 +162,16 @@ class Registers(ABC):
 
     def _placed(self, file: str, regs: Reg | tuple[Reg, ...] | None, over: Registers | None = None) -> None:
         self.where, self.over = user_line(), over
+        if over is not None and (not isinstance(over, Registers) or over.storage is not over):
+            name = over.name if isinstance(over, Registers) else over
+            raise BuildError(
+                "over-tile", f"over is {name!s}, or a part of it", where=self.where, fix="give a whole register tile"
+            )
+        if over is not None and regs is not None:
+            raise BuildError(
+                "over-pinned", f"a tile over {over.name} is pinned too", where=self.where,
+                fix=f"pin {over.name}, or leave out over",
+            )  # fmt: skip
         if file not in ("vgpr", "agpr"):
             raise BuildError("register-file", f"file {file!r} is neither 'vgpr' nor 'agpr'", where=self.where)
         self.file = file if over is None else over.file
