@@ -51,6 +51,7 @@ _OWN = {
     Kind.MATRIX: (
         ("clock by type", _TYPES, "measured on MI300X and MI325X; fp6 and fp4 from published TFLOPS"),
         ("slots after an MFMA", "barred to its own wave only", "published of one wave"),
+        ("MFMAs after a pause", "start at once", "Gluon tells of di/dt stalls, without figures"),
     ),
     Kind.LOAD: (
         ("caches", "empty when the launch starts", "as in benchmarks that take tensors in turn"),
