@@ -41,7 +41,7 @@ _WRITES = f"{FITTED.hbm_write_gbps:g} GB/s on gfx950"
 _TYPES = ", ".join(f"{name} {share:g}" for name, share in TYPE_CLOCK.items())
 _OWN = {
     None: (
-        ("waves of one priority", "in turn", "HipKittens' flags in LDS are as fast as its barriers"),
+        ("waves of one priority", "oldest first", "AMD's ISA names the age, not its direction"),
         ("instruction fetch", "never stalls", "773 instructions before a loop took Gluon 2708 clk"),
         ("workgroup start", f"{START_GAP_CLK} clk after its place is free", "no figure found"),
         ("workgroups of a round", "keep step", "drift between them is not modelled"),

@@ -8,7 +8,7 @@ enum { RING = 64 };
 typedef struct Wave {
   const Stream *stream;
   uint64_t at, cost;           /* next instruction, next memory cost */
-  uint64_t ready, mark, age;   /* first chance; since when it waits; order of its last turn */
+  uint64_t ready, mark, age;   /* first chance; since when it waits; order of arrival */
   uint64_t alu_ok, packed_ok, lds_ok, give_ok; /* what its last matrix or LDS instruction still blocks */
   uint64_t vm_done[RING], lgkm_done[RING];
   uint64_t vm_last, lgkm_last; /* latest of them: results come in order */
@@ -33,7 +33,7 @@ typedef struct Unit {
   Wave wave[CU_WAVES];
   Slot slot[CU_WAVES];
   uint64_t pipe_free[SIMDS], port_free[SIMDS][PORTS], wake[SIMDS];
-  uint32_t order[SIMDS][SIMD_WAVES], waves[SIMDS]; /* by priority, then who waits longest for a turn */
+  uint32_t order[SIMDS][SIMD_WAVES], waves[SIMDS]; /* by priority, then age */
   uint64_t served[SIMDS];                          /* when a SIMD last used what all share */
   uint64_t next_group, finished, ages;
 } Unit;
@@ -230,7 +230,6 @@ static void issue(Unit *u, Wave *w, const TimingOp *op, uint32_t index, uint64_t
   work->executed[index]++, work->held[index] += op->issue, work->instructions++;
   if (op->port != NO_PORT) u->port_free[w->simd][op->port] = now + op->port_clk;
   w->at++, w->ready = w->mark = now + op->issue, w->reason = TURN;
-  if (u->waves[w->simd] > 1) w->age = u->ages++, sort(u, w->simd); /* behind its equals */
   execute(u, w, op, index, now);
   if (op->kind == BARRIER) release(u, &u->slot[w->slot], now);
   if (op->kind == END || w->at == w->stream->length) end_wave(u, w, now);
