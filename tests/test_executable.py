@@ -13,6 +13,8 @@ import pytest
 import pykittens as pk
 from pykittens.asm import code_object
 from pykittens.errors import BuildError, CodeObjectError, InputError
+from pykittens.schedule.grid import Chiplet, RowMajor
+from pykittens.schedule.grid_code import NAMES
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
 
@@ -188,7 +190,7 @@ def test_builds_that_cannot_be(arch: str, options: dict[str, Any], words: str) -
 
 def test_inputs_that_the_matrix_cores_do_not_take() -> None:
     with pytest.raises(BuildError) as caught:
-        pk.compile(pk.kernels.gemm, "gfx950", dtype="f32")
+        pk.compile(pk.kernels.gemm, "gfx950", dtype="i32")
     assert caught.value.where is not None
     assert "gemm.py:" in caught.value.where
 
@@ -204,3 +206,36 @@ def test_a_code_object_for_another_chip() -> None:
     with pytest.raises(CodeObjectError, match="the code object is for gfx942, not gfx950"):
         other(*t.values())
     assert np.isnan(t["C"]).all()
+
+
+# -- grid orders ---------------------------------------------------------------------------------------------------
+def test_order_for_takes_arrays_and_shapes_and_is_what_a_launch_has() -> None:
+    built = pk.compile(pk.kernels.gemm, "gfx950", tile="192x256")
+    shapes = (9216, 64), (9216, 64), (9216, 9216)
+    order = built.order_for(*shapes)
+    assert isinstance(order, Chiplet)
+    assert order == pk.best_order(9216, 9216, 64, (192, 256), "gfx950")
+    assert built.order_for(*(np.broadcast_to(np.uint8(0), shape) for shape in shapes)) == order
+    t = tensors(4, 4)
+    assert exe().order_for(*t.values()) == RowMajor()
+    launch = exe().launch_arguments(*t.values())
+    assert launch is not None
+    assert launch["grid"] == (1, 1, 1)
+    assert launch["args"][-len(NAMES) :] == [0] * len(NAMES)
+
+
+def test_an_order_that_was_given_stays() -> None:
+    for order in (Chiplet(8, 64), RowMajor(), "chiplet:3,5", "row-major"):
+        built = pk.compile(pk.kernels.gemm, "gfx950", order=order)
+        assert str(built.order_for((9216, 64), (9216, 64), (9216, 9216))) == str(order)
+    assert pk.compile(pk.kernels.gemm, "gfx950", order="best").code_object == pk.compile(pk.kernels.gemm).code_object
+
+
+def test_no_order_where_there_is_nothing_to_do_and_refusals_as_for_a_launch() -> None:
+    assert exe().order_for((0, 64), (8, 64), (0, 8)) is None
+    with pytest.raises(InputError, match="same K"):
+        exe().order_for((8, 64), (8, 32), (8, 8))
+    with pytest.raises(InputError, match="takes 3 arguments"):
+        exe().order_for((8, 64))
+    with pytest.raises(InputError, match="order is 5"):
+        pk.compile(pk.kernels.gemm, "gfx950", order=5)
