@@ -107,10 +107,8 @@ class Trial:
     @cached_property
     def _limit(self) -> int:
         """The most instructions that a wave of a mutant may execute."""
-        return _PATIENCE * max(
-            prepare(self.code_object.data).kernel.launch(**prepare(self.code_object.data).arguments).instructions
-            for prepare in self.inputs
-        )
+        ready = (prepare(self.code_object.data) for prepare in self.inputs)
+        return _PATIENCE * max(each.kernel.launch(**each.arguments).instructions for each in ready)
 
     @cached_property
     def _expected(self) -> list[dict[Order, list[bytes]]]:
@@ -153,32 +151,26 @@ def _key(said: str) -> str:
 
 
 def _work(task: tuple[Subject, int]) -> dict[str, Any]:
-    """What becomes of every so many mutants of a subject; ``skipped`` where it cannot be had."""
+    """What becomes of every so many mutants of a subject; ``skipped`` where it cannot be had or run."""
     subject, every = task
     start = time.perf_counter()
     try:
         trial = Trial(subject)
+        complaints = trial.complaints
+        verdicts = [(mutant, *trial.verdict(mutant)) for mutant in trial.mutants[::every]]
     except Error as error:
         return {"subject": subject.title, "skipped": str(error)}
-    records = []
-    for mutant in trial.mutants[::every]:
-        outcome, why = trial.verdict(mutant)
-        records.append(
-            {
-                "kind": mutant.kind,
-                "pc": mutant.pc,
-                "change": mutant.change,
-                "outcome": outcome,
-                "why": why.split("\n")[0],
-            }
-        )
+    records = [
+        {"kind": m.kind, "pc": m.pc, "change": m.change, "outcome": outcome, "why": why.split("\n")[0]}
+        for m, outcome, why in verdicts
+    ]
     kinds: dict[str, Counter[str]] = defaultdict(Counter)
     for record in records:
         kinds[record["kind"]][record["outcome"]] += 1
     totals = Counter(record["outcome"] for record in records)
     return {
         "subject": subject.title, "ours": subject.kind == "ours", "inputs": len(trial.inputs),
-        "findings_of_original": trial.complaints, "mutants": len(records),
+        "findings_of_original": complaints, "mutants": len(records),
         **{name: totals[name] for name in OUTCOMES}, "kinds": {kind: dict(kinds[kind]) for kind in sorted(kinds)},
         "open": [r for r in records if r["outcome"] in ("missed", "undecided")],
         "redundant_by": Counter(r["why"] for r in records if r["outcome"] == "redundant"),

@@ -40,7 +40,8 @@ static void against_reads(Access *x, const Shadow *s, uint64_t at) {
     const Watched *other = &x->c->wave[i];
     if (other == me) continue;
     uint64_t kept = other->reads < READS ? other->reads : READS, done[COUNTED];
-    for (uint32_t k = 0; k < COUNTED; k++) done[k] = check_at_barrier(me, other, k, 0);
+    for (uint32_t k = 0; k < CLASSES; k++) done[k] = (x->limit[2 * i + k] >> 32) - 1;
+    done[SCALAR_MEMORY] = check_at_barrier(me, other, SCALAR_MEMORY, 0);
     if (kept == READS && other->read[other->reads % READS].number > done[other->read[other->reads % READS].in])
       check_gives_up(x->w, x->a, TOO_MANY_READS);
     for (uint64_t n = 0; n < kept; n++) {
