@@ -47,6 +47,7 @@ def test_few_rows_and_odd_sizes(arch: str, m: int) -> None:
     """Fewer K-tiles than workgroups along K, and more; odd N and K; rows of any alignment."""
     for n, k in ((33, 1), (7, 65), (96, 512), (1, 1537), (61, 4099)):
         run(split(arch, "8", tile="16x32" if m <= 16 else "auto"), m, n, k)
+        run(split(arch, "8", tile="16x64" if m <= 16 else "auto", layout="AB"), m, n, k)
 
 
 @pytest.mark.parametrize("arch", ARCHS)
@@ -95,23 +96,25 @@ def test_rows_of_any_alignment_are_the_same_bits() -> None:
 @pytest.mark.parametrize("epilogue", EPILOGUES, ids=lambda each: "-".join(each.values()))
 @pytest.mark.parametrize("arch", ARCHS)
 def test_epilogues_come_after_the_whole_sum(arch: str, epilogue: dict[str, str]) -> None:
-    choice = split(arch, "4", out="f32", **epilogue)
-    for shape in ((16, 64, 2048), (37, 45, 1111)):
-        run(choice, *shape)
+    for layout in ("ABt", "AB"):
+        choice = split(arch, "4", out="f32", layout=layout, **epilogue)
+        for shape in ((16, 64, 2048), (37, 45, 1111)):
+            run(choice, *shape)
 
 
 @pytest.mark.parametrize("dtype", ["e4m3fn", "e5m2", "f16"])
 def test_types(dtype: str) -> None:
-    for m, k in ((5, 4096), (40, 777)):
-        run(split("gfx950", "4", dtype=dtype), m, 48, k)
+    for layout in ("ABt", "AB"):
+        for m, k in ((5, 4096), (40, 777)):
+            run(split("gfx950", "4", dtype=dtype, layout=layout), m, 48, k)
 
 
 @pytest.mark.parametrize("arch", ARCHS)
 @pytest.mark.parametrize("m, n, k", [(13, 45, 1600), (64, 32, 4096), (1, 1, 1), (20, 70, 100)])
 def test_the_checkers_find_nothing(arch: str, m: int, n: int, k: int) -> None:
-    for splits in ("3", "auto"):
-        exe = pk.compile(pk.kernels.gemm_split, arch, splits=splits)
-        choice = ("gemm_split", arch, ())
+    for splits, layout in (("3", "ABt"), ("auto", "ABt"), ("3", "AB")):
+        choice = split(arch, splits, layout=layout)
+        exe = built(choice)
         tensors = tensors_of(choice, m, n, k)
         report = pk.check(exe, *tensors.values())
         assert not [finding for finding in report.findings if finding.severity != "note"], report.text()
@@ -138,16 +141,22 @@ def test_workgroups_are_ordered_by_their_arrival_alone() -> None:
 
 
 @pytest.mark.parametrize("arch", ARCHS)
-@pytest.mark.parametrize("tile", ["16x32", "32x32", "64x32"])
-def test_no_lds_access_meets_a_bank_twice(arch: str, tile: str) -> None:
-    choice = split(arch, "2", tile=tile)
-    tensors = tensors_of(choice, 64, 64, 1024)
-    report = pk.check(built(choice), *tensors.values())
+@pytest.mark.parametrize("tile", ["16x32", "32x32", "64x32", "16x64", "32x64"])
+@pytest.mark.parametrize("bits", [16, 8])
+def test_no_lds_access_meets_a_bank_twice(arch: str, tile: str, bits: int) -> None:
+    layout, names = ("AB", ("Bs read", "Bs write")) if tile.endswith("64") else ("ABt", ())
+    dtype = "bf16" if bits == 16 else {"gfx942": "e4m3fnuz", "gfx950": "e4m3fn"}[arch]
+    choice = split(arch, "2", tile=tile, layout=layout, dtype=dtype)
+    report = pk.check(built(choice), *tensors_of(choice, 64, 64, 2048).values())
     assert isinstance(report.lds, BankTable)
-    assert {report.lds[name].degree for name in ("sums read", "sums write")} == {1}
+    assert {report.lds[name].degree for name in ("sums read", "sums write", *names)} == {1}
 
 
-def test_unknown_splits_are_refused() -> None:
+def test_unknown_choices_are_refused() -> None:
+    with pytest.raises(pk.Error, match="layout is 'AtB'; use one of ABt, AB"):
+        pk.compile(pk.kernels.gemm_split, layout="AtB")
+    with pytest.raises(pk.Error, match="tile is '64x32'; use auto or one of 32x64, 16x64"):
+        pk.compile(pk.kernels.gemm_split, layout="AB", tile="64x32")
     for splits in (0, -1, "many", 1.5):
         with pytest.raises(pk.Error, match=r"splits is .*; use auto or a number of workgroups along K"):
             pk.compile(pk.kernels.gemm_split, splits=splits)

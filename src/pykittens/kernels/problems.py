@@ -55,8 +55,11 @@ _ALL = (
     ProductProblem(
         gemm_split,
         (
-            dtype_option(*FLOATS_16, *FLOATS_8), OUT,
-            Option("tile", ("auto", "64x32", "32x32", "16x32"), "rows x columns of a workgroup", "--tile"),
+            dtype_option(*FLOATS_16, *FLOATS_8), OUT, LAYOUT,
+            Option(
+                "tile", ("auto", "64x32", "32x32", "16x32", "32x64", "16x64"),
+                "rows x columns of a workgroup (64 columns: layout AB)", "--tile",
+            ),
             Option("splits", ("auto", *(str(1 << n) for n in range(7))), "workgroups along K", "--splits"), *EPILOGUE,
         ),
         (Size("m", 16, "rows of A and C"), N_SIZE, Size("k", 4096, "the length that is summed over")),
