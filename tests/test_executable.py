@@ -231,6 +231,12 @@ def test_an_order_that_was_given_stays() -> None:
     assert pk.compile(pk.kernels.gemm, "gfx950", order="best").code_object == pk.compile(pk.kernels.gemm).code_object
 
 
+@pytest.mark.parametrize("dtype", ["f32", "f16", "e4m3fn"])
+def test_elements_of_every_size_have_an_order(dtype: str) -> None:
+    built = pk.compile(pk.kernels.gemm, "gfx950", dtype=dtype, tile="128x128")
+    assert built.order_for((9000, 640), (9000, 640), (9000, 9000)) is not None
+
+
 def test_no_order_where_there_is_nothing_to_do_and_refusals_as_for_a_launch() -> None:
     assert exe().order_for((0, 64), (8, 64), (0, 8)) is None
     with pytest.raises(InputError, match="same K"):

@@ -22,7 +22,7 @@ def grid(
     k: Annotated[int, typer.Option("--k", "-k", help="The length that is summed over.", min=1)] = 8192,
     tile: Annotated[str, typer.Option("--tile", help="ROWSxCOLS of C that a workgroup computes.")] = "256x256",
     batch: Annotated[int, typer.Option("--batch", help="How many such products.", min=1)] = 1,
-    size: Annotated[int, typer.Option("--bytes", help="Bytes of an element of A and B: 1 or 2.")] = 2,
+    size: Annotated[int, typer.Option("--bytes", help="Bytes of an element of A and B: 1, 2 or 4.")] = 2,
     window: Annotated[int, typer.Option("--window", help="Show this window height W.", min=1)] = 8,
     chunk: Annotated[int, typer.Option("--chunk", help="Show this chunk size C.", min=1)] = 64,
     arch: Annotated[str, typer.Option("--arch", help="The chip: gfx942 or gfx950.")] = "gfx950",
@@ -37,8 +37,8 @@ def grid(
     from pykittens.model.grid_search import GemmGrid
     from pykittens.schedule.grid import Chiplet, RowMajor
 
-    if size not in (1, 2):
-        raise InputError("element-bytes", f"elements of {size} bytes", fix="use 1 or 2")
+    if size not in (1, 2, 4):
+        raise InputError("element-bytes", f"elements of {size} bytes", fix="use 1, 2 or 4")
     product = chips.get(arch).device(device or None)
     shape = GemmGrid(m, n, k, _tile(tile), size, batch)
     tiles = shape.rows * shape.cols

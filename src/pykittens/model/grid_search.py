@@ -23,6 +23,8 @@ Array = np.ndarray
 
 UTILISATION = 0.9
 """MFMA utilisation that the orders are compared at: of a good schedule."""
+_TYPES = {4: "f32", 2: "bf16", 1: "fp8"}
+"""What the matrix cores take elements of so many bytes for."""
 
 
 @dataclass(frozen=True)
@@ -76,9 +78,9 @@ def order_figures(grid: GemmGrid, tiles: Array, arch: Arch, device: Device, per_
     ]  # fmt: skip
     slots = device.cus_per_xcd * per_cu
     rates = cache_rates(panels, grid.workgroups, slots, device.xcds, arch.memory.l2_bytes, arch.memory.mall_bytes)
-    activity = Activity(UTILISATION, 0.0, MatrixWork(grid.flops, 16, {2: "bf16", 1: "fp8"}[grid.element_bytes]))
+    activity = Activity(UTILISATION, 0.0, MatrixWork(grid.flops, 16, _TYPES[grid.element_bytes]))
     at = clock(device, activity)
-    flop_per_clk = {2: arch.matrix_flop_per_clk.bf16, 1: arch.matrix_flop_per_clk.fp8}[grid.element_bytes]
+    flop_per_clk = getattr(arch.matrix_flop_per_clk, _TYPES[grid.element_bytes])
     rounds = -(-grid.workgroups // (device.cus * per_cu)) * per_cu
     cycles = rounds * 2.0 * grid.tile[0] * grid.tile[1] * grid.k / flop_per_clk / UTILISATION
     llc = rates.l2_miss_bytes / (arch.memory.mall_achieved_gbps * 1e9)
