@@ -269,6 +269,10 @@ class _Walk:
         following = [end] if falls_through(instruction) else []
         if not jumps(instruction):
             return following
+        if d.has("unsupported_in_sim") and not d.has("conditional"):
+            # A fork takes both ways, one after the other, and a join or a return from a trap goes to what is saved.
+            self._say_not_followed(instruction)
+            return []
         label = next((o for o in instruction.operands if isinstance(o, Label)), None)
         if label is not None and label.offset is not None:
             target: int | None = end + label.offset
@@ -283,20 +287,29 @@ class _Walk:
 
     def _return_from_calls(self) -> None:
         """Jumps to a pair of registers in which calls save their return address return from these calls."""
-        done: set[int] = set()
+        followed: dict[int, list[int]] = {}
         while True:
-            waiting = [i for i in self.returns if i.pc not in done]
+            # Behind a return there may be more calls, of what has returned already too.
+            waiting = [i for i in self.returns if followed.get(i.pc) != self._places_after_calls(i)]
             if not waiting:
                 break
             for instruction in waiting:
-                done.add(instruction.pc)
-                back = self.calls.get(self.constants.source_of(instruction), [])
-                if not back or instruction.definition.has("call"):
-                    why = "where it leads depends on values that are known only when it runs"
-                    self._say("not-followed", why, "check what it leads to on the virtual GPU", instruction)
-                    continue
+                back = followed[instruction.pc] = self._places_after_calls(instruction)
                 self._walk(back)
                 self.after[instruction.pc] = tuple(pc for pc in back if pc in self.found)
+        for instruction in self.returns:
+            if not followed[instruction.pc]:
+                self._say_not_followed(instruction)
+
+    def _places_after_calls(self, instruction: Instruction) -> list[int]:
+        """Where a jump to registers returns to, if it does."""
+        if instruction.definition.has("call"):
+            return []
+        return list(self.calls.get(self.constants.source_of(instruction), []))
+
+    def _say_not_followed(self, instruction: Instruction) -> None:
+        why = "where it leads depends on values that are known only when it runs"
+        self._say("not-followed", why, "check what it leads to on the virtual GPU", instruction)
 
     def _find_overlaps(self) -> None:
         for pc, following in pairwise(sorted(self.found)):
