@@ -44,13 +44,31 @@ def hot_loop(trace: WorkgroupTrace, run: UnitRun, table: np.ndarray[Any, Any], w
     if not spent:
         return None
     first, last = max(spent, key=lambda loop: spent[loop])
-    measured = [
-        _steady(run.issued[i], wave.ops, first, last, table) for i, wave in enumerate(trace.waves)
-    ]  # fmt: skip
-    ran = [each for each in measured if each is not None]
-    busiest = max(ran, key=lambda each: each[2])
-    matrix = sum(each[1] for each in ran) / len(trace.waves) * waves_per_simd
-    return HotLoop(first, last, busiest[2], float(np.mean([each[0] for each in ran])), matrix)
+    steady = (_steady(run.issued[i], wave.ops, first, last) for i, wave in enumerate(trace.waves))
+    ran = [each for each in steady if each is not None]
+    cycles = float(np.mean([each.cycles for each in ran]))
+    start, end = min(each.start for each in ran), max(each.end for each in ran)
+    # Waves beside those that run this loop may be in another one, with MFMAs of their own.
+    busy = sum(_matrix_clk(run.issued[i], wave.ops, start, end, table) for i, wave in enumerate(trace.waves))
+    matrix = busy / len(trace.waves) * waves_per_simd * cycles / (end - start)
+    return HotLoop(first, last, max(each.iterations for each in ran), cycles, matrix)
+
+
+@dataclass(frozen=True)
+class _Steady:
+    """One wave's loop without its first and last quarter: clk an iteration, from when to when, iterations in all."""
+
+    cycles: float
+    start: int
+    end: int
+    iterations: int
+
+
+def _matrix_clk(issued: Array, ops: Array, start: int, end: int, table: np.ndarray[Any, Any]) -> float:
+    """Matrix core clk of what one wave issues in a stretch of time."""
+    first, last = np.searchsorted(issued, (start, end))
+    inside = table[ops[first:last].astype(np.int64)]
+    return float(inside["pipe_clk"][inside["kind"] == Kind.MATRIX].sum())
 
 
 def _loops(ops: Array) -> list[tuple[int, int, Array]]:
@@ -65,10 +83,8 @@ def _loops(ops: Array) -> list[tuple[int, int, Array]]:
     return found
 
 
-def _steady(
-    issued: Array, ops: Array, first: int, last: int, table: np.ndarray[Any, Any]
-) -> tuple[float, float, int] | None:
-    """(clk an iteration, matrix clk an iteration, iterations) of one wave, without its first and last quarter."""
+def _steady(issued: Array, ops: Array, first: int, last: int) -> _Steady | None:
+    """None if the wave does not run the loop."""
     places = np.flatnonzero(ops == last)
     places = places[:-1] if len(places) and ops[min(places[-1] + 1, len(ops) - 1)] != first else places
     if len(places) < 2:
@@ -78,6 +94,5 @@ def _steady(
     if a == b:
         a, b = places[0], places[-1]
     count = int(np.searchsorted(places, b) - np.searchsorted(places, a))
-    inside = table[ops[a:b].astype(np.int64)]
-    matrix = float(inside["pipe_clk"][inside["kind"] == Kind.MATRIX].sum()) / count
-    return float(int(issued[b]) - int(issued[a])) / count, matrix, len(places) + 1
+    start, end = int(issued[a]), int(issued[b])
+    return _Steady((end - start) / count, start, end, len(places) + 1)
