@@ -62,7 +62,7 @@ def test_grid_table_and_picture(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
-    [(("--tile", "256"), "ROWSxCOLS"), (("--bytes", 3), "1 or 2"), (("--arch", "gfx90a"), "gfx942")],
+    [(("--tile", "256"), "ROWSxCOLS"), (("--bytes", 3), "1, 2 or 4"), (("--arch", "gfx90a"), "gfx942")],
 )
 def test_grid_refuses(arguments: tuple[object, ...], words: str) -> None:
     assert words in refusal("grid", *arguments)
