@@ -20,7 +20,7 @@ from calibration.cases import NOT_REBUILT, all_cases
 from calibration.fit import error, fit, fit_orders
 from calibration.launches import Case, Launched
 from calibration.order_cases import TABLE_4, order_times
-from calibration.paper_tables import table_rows
+from calibration.paper_tables import table_rows, verdict
 from rich.console import Console
 from rich.table import Table
 
@@ -165,13 +165,22 @@ def print_means(console: Console, totals: dict[str, Any]) -> None:
 
 def print_own(console: Console, own: list[dict[str, Any]]) -> None:
     """Our own kernels beside the paper's tables 2 and 3."""
-    title = "The paper's tables 2 and 3 with our own kernels at 8192 cubed"
-    columns = ("variant", "our kernel", "published TFLOPS", "modelled", "error", "MFMA in loop")
+    title = "The paper's tables 2 and 3 with our own kernels (ratios to 0P/8C 256x256 and to FP8 4-wave)"
+    columns = (
+        "variant", "our kernel", "shape", "published TFLOPS", "modelled", "error", "ratio", "published", "error",
+        "at 8192 cubed", "MFMA in loop",
+    )  # fmt: skip
     variants = Table(*columns, title_justify="left", title=title)
     for row in own:
-        variants.add_row(row["variant"], row["kernel"], f"{row['published']:,.0f}", f"{row['modelled']:,.0f}",
-                         f"{row['error_percent']:+.1f} %", f"{100 * row['loop_mfma_utilisation']:.1f} %")  # fmt: skip
+        variants.add_row(row["variant"], row["kernel"], row["shape"], f"{row['published']:,.0f}",
+                         f"{row['modelled']:,.0f}", f"{row['error_percent']:+.1f} %", f"{row['ratio']:.3f}",
+                         f"{row['published_ratio']:.3f}", f"{row['ratio_error_percent']:+.1f} %",
+                         f"{row['modelled_8192']:,.0f}", f"{100 * row['loop_mfma_utilisation']:.1f} %")  # fmt: skip
     console.print(variants)
+    found = verdict(own)
+    pairs = "".join(f"; {small} is modelled faster than {large}" for small, large in found["out_of_order"])
+    print(f"order of all variants right: {'yes' if found['order_right'] else 'no'}{pairs}; worst ratio "
+          f"{found['worst_ratio_error_percent']:+.1f} % ({found['worst']})")  # fmt: skip
 
 
 def main() -> int:

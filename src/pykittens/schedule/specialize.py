@@ -23,7 +23,7 @@ from pykittens.tile.trace import current, loop, phase, when
 from .ping_pong import COMPUTE_PRIORITY
 
 SYNC = ("barriers", "flags")
-Consume = Callable[[Int, Callable[[], None]], None]
+Consume = Callable[[Int, Callable[[], object]], None]
 
 
 class Specialize:
