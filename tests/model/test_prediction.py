@@ -118,3 +118,15 @@ def test_what_cannot_be_predicted(arguments: list[tuple[int, int]], options: dic
 def test_a_code_object_needs_a_launch() -> None:
     with pytest.raises(InputError, match="grid="):
         pk.predict(gemm().code_object)
+
+
+def test_waits_by_phase_line_and_reason_add_up() -> None:
+    p = prediction()
+    figures = p.figures()
+    for by in ("phases", "lines"):
+        for each in figures[by].values():
+            assert sum(each["waits"].values()) == each["wait_clk"]
+        whole = sum(each["issue_clk"] + each["wait_clk"] for each in figures[by].values())
+        for name, share in p.stalls.items():
+            clk = sum(each["waits"].get(name, 0) for each in figures[by].values())
+            assert name == "issuing" or clk == pytest.approx(share * whole)

@@ -13,6 +13,7 @@ from .caches import Panels
 from .chip import Dispatch, Occupancy
 from .clock import Clock
 from .costs import LdsUse
+from .cu import REASONS
 from .loops import HotLoop
 
 Array = np.ndarray
@@ -69,6 +70,13 @@ class InstructionTimes:
             a, b = found.get(name or "", (0.0, 0.0))
             found[name or ""] = a + float(issue), b + float(stall)
         return found
+
+    def waits(self, by: tuple[str | None, ...]) -> dict[str, dict[str, int]]:
+        """Waiting wave-clk summed by phase or line and by reason; only what is not 0."""
+        found: dict[str, Array] = {}
+        for name, stall in zip(by, self.stall_clk, strict=True):
+            found[name or ""] = found.get(name or "", 0) + stall
+        return {name: {why: int(n) for why, n in zip(REASONS, each, strict=True) if n} for name, each in found.items()}
 
 
 @dataclass(frozen=True)
@@ -132,17 +140,24 @@ class Prediction:
             "cycles_per_iteration": self.cycles_per_iteration,
             "loop_mfma_utilisation": loop.utilisation if loop else None,
             "loop_iterations": loop.iterations if loop else None, "l2_hit": self.l2_hit, "llc_hit": self.llc_hit,
-            "requested_bytes": self.requested_bytes, "hbm_read_bytes": self.hbm_read_bytes,
+            "requested_bytes": self.requested_bytes, "l2_miss_bytes": (1 - self.l2_hit) * self.requested_bytes,
+            "hbm_read_bytes": self.hbm_read_bytes,
             "hbm_written_bytes": self.hbm_written_bytes, "lds_conflict": self.lds_conflict,
             "workgroups_per_cu": self.occupancy.workgroups, "limited_by": self.occupancy.limited_by,
             "waves_per_simd": self.occupancy.waves_per_simd, "rounds": dispatch.rounds, "tail": dispatch.tail,
             "stalls": self.stalls,
-            "phases": {name: list(both) for name, both in self.instructions.total(self.instructions.phase).items()},
-            "lines": {name: list(both) for name, both in self.instructions.total(self.instructions.line).items()},
+            "phases": self._spent(self.instructions.phase), "lines": self._spent(self.instructions.line),
             "guesses": [
                 {"name": g.name, "value": g.value, "source": g.source, "note": g.note} for g in self.guesses
             ],
         }  # fmt: skip
+
+    def _spent(self, by: tuple[str | None, ...]) -> dict[str, dict[str, Any]]:
+        waits = self.instructions.waits(by)
+        return {
+            name: {"issue_clk": issue, "wait_clk": wait, "waits": waits[name]}
+            for name, (issue, wait) in self.instructions.total(by).items()
+        }
 
     def __str__(self) -> str:
         return prediction_text(self)
@@ -167,7 +182,11 @@ def summary_rows(p: Prediction) -> list[tuple[str, str, str]]:
     o, d = p.occupancy, p.dispatch
     rows += [
         ("L2 hits", f"{100 * p.l2_hit:.1f} %", f"of {p.requested_bytes:,.0f} bytes"),
-        ("LLC hits", f"{100 * p.llc_hit:.1f} %", "of the L2's misses"),
+        (
+            "LLC hits",
+            f"{100 * p.llc_hit:.1f} %",
+            f"of {(1 - p.l2_hit) * p.requested_bytes:,.0f} bytes that the L2s miss",
+        ),
         ("LDS conflicts", f"{100 * p.lds_conflict:.1f} %", "passes beyond the conflict-free ones"),
         (
             "occupancy",
