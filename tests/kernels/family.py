@@ -31,6 +31,8 @@ FAMILY: tuple[Choice, ...] = (
     ("gemm_interleaved", "gfx950", (("dtype", "bf16"),)),
     ("gemm_specialized", "gfx950", (("tile", "128x256"),)),
     ("gemm_specialized", "gfx950", (("tile", "192x256"), ("dtype", "f16"), ("out", "f16"))),
+    ("gemm_specialized", "gfx950", (("sync", "flags"),)),
+    ("gemm_specialized", "gfx950", (("sync", "flags"), ("tile", "192x256"), ("out", "f32"))),
     ("gemm_split", "gfx950", ()),
     ("gemm_split", "gfx950", (("dtype", "e4m3fn"), ("tile", "16x32"))),
     ("gemm_split", "gfx942", (("tile", "32x32"),)),

@@ -2,7 +2,8 @@
 
 DS accesses of one wave are in order, and so are its copies (loads to LDS), but the two are not: the one needs the
 other's counter. Between waves there must be a barrier, and the earlier access must have been waited for before it
-(facts: asm/pending.py). All waves are taken to come along the path that is looked at.
+(facts: asm/pending.py). All waves are taken to come along the path that is looked at. An LDS atomic that returns what
+was there may be the poll of a flag: it is taken as a barrier, and that this is not proved is noted.
 """
 
 from __future__ import annotations
@@ -71,7 +72,24 @@ def check_lds_waits(model: WaitModel) -> list[Finding]:
     copies = any(loads_to_lds(code.instructions[n]) for n in code.lds_places)
     if copies and len(told) < len(code.lds_places):
         findings.append(_not_told(code, len(code.lds_places) - len(told), len(code.lds_places)))
+    polls = _polls(code)
+    if copies and polls:
+        findings.append(_by_flags(code, len(polls)))
     return findings
+
+
+def _polls(code: KernelCode) -> set[int]:
+    """LDS atomics with a result."""
+    return {
+        n
+        for n in code.lds_places
+        if code.instructions[n].dsts and code.instructions[n].definition.access.kind == "atomic"  # type: ignore[union-attr]
+    }
+
+
+def _by_flags(code: KernelCode, count: int) -> Finding:
+    why = f"{count} LDS atomics may tell waves what others have done: the order between waves is not proved"
+    return Finding("lds-not-proved", why, "run it in checked mode", kernel=code.kernel.name, times=count)
 
 
 def _not_told(code: KernelCode, count: int, total: int) -> Finding:
@@ -92,7 +110,7 @@ class _Order:
         for n, place in self.places.items():
             if place.symbol is not None:
                 self._owned[place.symbol[0]] = self._owned.get(place.symbol[0], 0) | 1 << n
-        self._barriers = {n for n, i in enumerate(instructions) if i.definition.has("barrier")}
+        self._barriers = {n for n, i in enumerate(instructions) if i.definition.has("barrier")} | _polls(self.code)
         self._events = [
             [
                 n

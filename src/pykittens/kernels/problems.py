@@ -49,6 +49,7 @@ _ALL = (
         (
             dtype_option(*FLOATS_16), OUT,
             Option("tile", ("128x256", "192x256"), "rows x columns of a workgroup (8 or 12 consumers)", "--tile"),
+            Option("sync", ("barriers", "flags"), "what holds producers and consumers apart", "--sync"),
             *EPILOGUE,
         ),
     ),
