@@ -32,3 +32,13 @@ def test_turns_of_waves_that_are_not_there_are_refused(gemm: pk.Executable) -> N
         gemm(a, b, np.zeros((8, 8), np.float32), order=pk.sim.Order(turns=((9, 1),)))
     with pytest.raises(pk.errors.InputError, match="a turn of wave 0 has 0 instructions"):
         pk.sim.Order(turns=((0, 0),))
+
+
+def test_figures_do_not_hang_on_which_tile_is_first() -> None:
+    """Of 12 columns of tiles the last does more; workgroups in equal steps would meet it in four of five."""
+    shapes = (5, 1000, 128), (5, 1500, 128), (5, 1000, 1500)
+    cycles = [
+        pk.predict(pk.compile(pk.kernels.gemm, "gfx950", tile="128x128", rank=3, order=order), *shapes).cycles
+        for order in ("row-major", "chiplet:4,12", "chiplet:1,1")
+    ]
+    assert max(cycles) < 1.02 * min(cycles)

@@ -28,6 +28,9 @@ __all__ = ["Prediction", "modelled_order", "predict"]
 
 _TRACED = 5
 """Workgroups that are traced whole, spread over the grid, where they do not all do the same."""
+_WHOLE = 1 << 32
+_GOLDEN = 2654435769
+"""The golden ratio's part of `_WHOLE`."""
 
 
 def predict(
@@ -79,7 +82,8 @@ def predict_kernel(kernel: Kernel, *, device: str | None = None, **launch: Any) 
     described = Launch(
         chip, chip.device(device), module.code_object, info, checked.grid, checked.block, checked.lds_bytes
     )  # fmt: skip
-    numbers = sorted({0, *(i * (checked.groups - 1) // (_TRACED - 1) for i in range(_TRACED))})
+    # In steps of the golden ratio: equal ones may meet the same column of tiles, such as the last, again and again.
+    numbers = sorted({checked.groups * (i * _GOLDEN % _WHOLE) // _WHOLE for i in range(_TRACED)})
     traces = kernel.trace(**launch, workgroups=numbers[:1])
     survey = kernel.survey(**launch)
     rest = kernel.trace(**launch, workgroups=numbers[1:]) if len(numbers) > 1 else []
