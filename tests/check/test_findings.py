@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
-from pathlib import Path
 
-import numpy as np
 import pytest
 
 import pykittens as pk
-from pykittens.check.codes import CODES
 from pykittens.check.findings import Finding, Place, Report
 from pykittens.check.sarif import sarif
 from pykittens.errors import InputError
-
-from .assembled import report
-from .launched import launched
 
 PLACE = Place(0x140, "s_endpgm", "gemm.py:12", "00")
 ERROR = Finding("wait-raw", "v1 is early", "wait", PLACE, Place(0x120, "s_nop 0"), tile="A", kernel="k")
@@ -79,33 +72,6 @@ def test_sarif_has_lines_where_they_are_known_and_addresses_always() -> None:
     assert place["address"]["absoluteAddress"] == 0x140
     assert first["relatedLocations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "x.co"
     assert second["level"] == "note" and "region" not in second["locations"][0]["physicalLocation"]
-
-
-DOCUMENTATION = (Path(__file__).parents[2] / "docs" / "findings.md").read_text(encoding="utf-8")
-SECTIONS = {part.split("\n", 1)[0]: part for part in re.split(r"^### ", DOCUMENTATION, flags=re.M)[1:]}
-
-
-def test_codes_are_in_the_documentation() -> None:
-    assert list(SECTIONS) == list(CODES)
-
-
-@pytest.mark.parametrize("code", [code for code, part in SECTIONS.items() if "```asm\n" in part])
-def test_the_example_of_each_code_has_that_finding(code: str) -> None:
-    example = SECTIONS[code].split("```asm\n")[1].split("```")[0]
-    found = report(example, lds_bytes=1024)
-    assert found.by_code(code)
-    assert {f.code for f in found.findings if f.severity != "note"} <= {code}
-
-
-@pytest.mark.parametrize("code", [code for code, part in SECTIONS.items() if "```asm run\n" in part])
-def test_the_example_of_each_code_that_a_run_finds_has_that_finding(code: str) -> None:
-    example = SECTIONS[code].split("```asm run\n")[1].split("```")[0]
-    memory = np.zeros(4096, np.uint32)
-    part = {"memory": memory[:128]} if code == "rewritten-output" else {}
-    grid = 2 if code in ("workgroup-race", "rewritten-output") else 1
-    found = launched(example, grid=grid, args=[memory], outputs=part, overread=4096, lds_bytes=4096)
-    assert found.by_code(code)
-    assert {f.code for f in found.findings if f.severity != "note"} <= {code}
 
 
 def test_the_room_is_the_check() -> None:
