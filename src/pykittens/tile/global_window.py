@@ -37,7 +37,7 @@ def descriptor(emit: Lowering, tile: GlobalTile, rows: int, column_bytes: Int) -
     size = maximum(size - column_bytes, 0)
     start_row = tensor.first_row + first
     depth = max(map(scope_of, (start_row, column_bytes, size, tensor.batch)))
-    key = ("descriptor", tensor.name, tensor.batch, start_row, tensor.rows, column_bytes)
+    key = ("descriptor", tensor.name, tensor.batch, start_row, tensor.stride, column_bytes, size)
 
     def build(reg: Reg) -> None:
         pointer, stride = emit.inputs[tensor.pointer], emit.uniform_register(tensor.stride)

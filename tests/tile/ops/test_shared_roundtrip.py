@@ -42,3 +42,20 @@ def test_what_one_wave_writes_all_read(arch: str, shape: str) -> None:
     assert np.array_equal(C, A.astype(np.float64) @ B.astype(np.float64).T)
     wide = shape != "16x16_swizzled"
     assert ("ds_write_b128" if wide else "ds_write_b64") in exe.assembly
+
+
+@kernel(waves=(1, 1))
+def two_heights(A: gl("f32"), C: gl("f32")):
+    """C[32, 16] = A, after a tile of half its rows was loaded from the same place."""
+    half, whole, held = st("f32", 16, 32, "16x16"), st("f32", 32, 32, "16x16"), rt("f32", 32, 16)
+    load(half, A.tile(0, 0)), load(whole, A.tile(0, 0)), wait_for(half, whole), barrier()
+    load(held, whole.subtile(32, 16, 0, 0))
+    store(C.tile(0, 0), held)
+
+
+@pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
+def test_windows_that_begin_together_keep_their_own_ends(arch: str) -> None:
+    A = np.arange(32 * 32, dtype=np.float32).reshape(32, 32)
+    C = np.zeros((32, 16), np.float32)
+    compile(two_heights, arch)(A, C)
+    assert np.array_equal(C, A[:, :16])
