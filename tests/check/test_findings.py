@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -72,6 +73,31 @@ def test_sarif_has_lines_where_they_are_known_and_addresses_always() -> None:
     assert place["address"]["absoluteAddress"] == 0x140
     assert first["relatedLocations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "x.co"
     assert second["level"] == "note" and "region" not in second["locations"][0]["physicalLocation"]
+
+
+def test_sarif_has_what_the_standard_requires() -> None:
+    """SARIF 2.1.0 (OASIS), sections 3.13 to 3.30: required properties, their types and their values."""
+    beside = Finding("unwritten-output", "3 of 4 bytes", tile="C", kernel="k")
+    for report in (made(ERROR, NOTE, beside), made(OPEN), made()):
+        log = json.loads(json.dumps(sarif(report)))
+        assert set(log) == {"$schema", "version", "runs"} and log["$schema"].endswith("sarif-2.1.0.json")
+        (run,) = log["runs"]
+        driver = run["tool"]["driver"]
+        assert isinstance(driver["name"], str) and driver["version"] == pk.__version__
+        rules = [rule["id"] for rule in driver["rules"]]
+        assert len(set(rules)) == len(rules) and all(rule["shortDescription"]["text"] for rule in driver["rules"])
+        assert run["invocations"] == [{"executionSuccessful": report.complete, "exitCode": report.status}]
+        assert len(run["results"]) == len(report.findings)
+        for result in run["results"]:
+            assert rules[result["ruleIndex"]] == result["ruleId"] and result["message"]["text"]
+            assert result["level"] in ("none", "note", "warning", "error") and result["occurrenceCount"] >= 1
+            for location in (*result["locations"], *result.get("relatedLocations", ())):
+                physical = location["physicalLocation"]
+                assert re.fullmatch(r"[A-Za-z0-9%._~/-]+", physical["artifactLocation"]["uri"])
+                assert physical.get("region", {"startLine": 1})["startLine"] >= 1
+                assert physical.get("address", {"absoluteAddress": 0})["absoluteAddress"] >= 0
+                assert all(isinstance(each["name"], str) for each in location["logicalLocations"])
+    assert sarif(made(beside))["runs"][0]["results"][0]["properties"] == {"tile": "C"}
 
 
 def test_the_room_is_the_check() -> None:

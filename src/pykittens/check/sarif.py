@@ -13,7 +13,8 @@ SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def sarif(report: Report) -> dict[str, Any]:
-    """One SARIF log with one run; findings in Python lines where these are known, else at addresses of the file."""
+    """One SARIF log with one run; findings in Python lines where these are known, else at addresses of the file. A run
+    that was not complete counts as not successful."""
     codes = [code for code in CODES if report.by_code(code)]
     rules = [
         {
@@ -27,7 +28,13 @@ def sarif(report: Report) -> dict[str, Any]:
     return {
         "$schema": SCHEMA,
         "version": "2.1.0",
-        "runs": [{"tool": {"driver": driver}, "results": [_result(f, codes, report) for f in report.findings]}],
+        "runs": [
+            {
+                "tool": {"driver": driver},
+                "invocations": [{"executionSuccessful": report.complete, "exitCode": report.status}],
+                "results": [_result(f, codes, report) for f in report.findings],
+            }
+        ],
     }
 
 
@@ -41,6 +48,8 @@ def _result(finding: Finding, codes: list[str], report: Report) -> dict[str, Any
         "locations": [_location(finding.place, finding.kernel, report)],
         "occurrenceCount": finding.times,
     }
+    known = {"tile": finding.tile, "phase": finding.phase, "access": finding.place.tile if finding.place else None}
+    result["properties"] = {name: value for name, value in known.items() if value is not None}
     if finding.producer:
         related = _location(finding.producer, finding.kernel, report)
         result["relatedLocations"] = [related | {"message": {"text": f"the earlier one: {finding.producer}"}}]
