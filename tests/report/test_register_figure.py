@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import pykittens as pk
-from pykittens.report.register_figure import RegisterBar, draw_registers
+from pykittens.report.register_figure import RegisterBar, draw_registers, tile_colour
 
 pytest.importorskip("matplotlib", reason="pictures need the extra 'figures'")
 
@@ -28,3 +28,7 @@ def test_both_files_of_registers(tmp_path: Path) -> None:
     bars = [RegisterBar("a", "v", 2, 32, 0, 9), RegisterBar("c", "a", 0, 64, 3, 5)]
     draw_registers(bars, "two", tmp_path / "two.png")
     assert (tmp_path / "two.png").stat().st_size > 1000
+
+
+def test_each_tile_has_a_colour_of_its_own() -> None:
+    assert len({tile_colour(index) for index in range(200)}) == 200

@@ -56,9 +56,9 @@ def multiply(A, B, C, result, place, size, dtype, layout, mfma="16x16"):
         wave=(wave.row, wave.col), stages=1, mfma=mfma, turn=True,
     )  # fmt: skip
     depth = p.depth // SLICES
-    a = rt(dtype, rows, depth, copies=2)
-    b = rt(dtype, cols, depth, copies=2)
-    c = rt(f32, rows, cols, copies=(2, 2), file="agpr")
+    a = rt(dtype, rows, depth, copies=2, name="a")
+    b = rt(dtype, cols, depth, copies=2, name="b")
+    c = rt(f32, rows, cols, copies=(2, 2), name="c", file="agpr")
     next_a = [staging(p.As[0, h], name=f"next_a[{h}]") for h in range(2)]
     next_b = [staging(p.Bs[0, h], name=f"next_b[{h}]", transposed=p.turned) for h in range(2)]
 
