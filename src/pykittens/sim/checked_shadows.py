@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -17,6 +19,9 @@ _BLOCK = 16
 _REWRITTEN = 1 << 31
 """BLOCK and REWRITTEN of the native code."""
 _NOBODY_WROTE = 1
+_LARGE = 1 << 26
+_NO_RESERVE = 0x4000 if sys.platform == "linux" else 0
+"""MAP_NORESERVE: other systems reserve nothing anyway."""
 
 
 @dataclass
@@ -59,17 +64,18 @@ class Shadows:
                 self._remember(shadow)
         for region, flags in self._tracked():
             flags |= region.unwritten()
+            self.shared.tainted |= int(flags.any())
         for array in undefined:
             self._find("undefined", array)[...] = _NOBODY_WROTE
-        self.shared.tainted = any(cells.undefined.any() for cells in self._cells)
+            self.shared.tainted |= int(array.size > 0)
 
     def _remember(self, shadow: Shadow) -> None:
         size = shadow.size
         try:
-            writer, reader, group = (np.zeros(size, dtype) for dtype in (np.uint64, np.uint64, np.uint32))
-            blocks, unknown = np.zeros(size // _BLOCK + 1, np.uint64), np.zeros(size, np.uint8)
-        except MemoryError:
-            what = f"a checked launch remembers 21 bytes for each of the {size} bytes that kernels can write, too much"
+            writer, reader, group = (_zeros(size, dtype) for dtype in (np.uint64, np.uint64, np.uint32))
+            blocks, unknown = _zeros(size // _BLOCK + 1, np.uint64), _zeros(size, np.uint8)
+        except (MemoryError, OSError, OverflowError):
+            what = f"a checked launch remembers 21 bytes for each of {size} bytes that kernels can write, too much here"
             raise InputError("checked-memory", what, fix="pass arrays that are only read as read-only") from None
         self._kept += [writer, reader, blocks]
         self._cells.append(_Cells(shadow.host, group, unknown))
@@ -90,6 +96,10 @@ class Shadows:
             np.not_equal(flags, 0, out=region.undefined)
 
     def _find(self, which: str, array: Array) -> Array:
+        if not isinstance(array, np.ndarray):
+            raise InputError("not-launched", f"{type(array).__name__} is no array that a launch could write")
+        if not array.size:
+            return np.zeros((*array.shape, array.itemsize), np.uint32)
         for cells in self._cells:
             found = cells.of(getattr(cells, which), array)
             if found is not None:
@@ -105,7 +115,16 @@ class Shadows:
         return np.greater_equal(self._groups(array), _REWRITTEN)
 
     def _groups(self, array: Array) -> Array:
-        return self._find("groups", array).reshape(-1) if array.size else np.zeros(0, np.uint32)
+        return self._find("groups", array).reshape(-1)
+
+
+def _zeros(count: int, dtype: type[np.generic]) -> Array:
+    """Zeros that take host memory only where they are touched, however many there are."""
+    size = count * np.dtype(dtype).itemsize
+    if size < _LARGE:
+        return np.zeros(count, dtype)
+    reserve = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE} if _NO_RESERVE else {}
+    return np.frombuffer(mmap.mmap(-1, size, **reserve), dtype)
 
 
 def _merged(table: RegionTable) -> Iterator[tuple[int, int, int, bool, bool]]:
