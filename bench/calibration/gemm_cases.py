@@ -13,6 +13,7 @@ from pykittens.schedule.grid import Chiplet, RowMajor
 from . import gemm_schedules as gemm
 from . import gluon_schedules as gluon
 from .launches import Case, Chip, Launched, Schedule, loop_cycles, matrix_clk
+from .streams import Program
 
 
 def paper_tiles(rows: int, cols: int, window: int, chunk: int, xcds: int = 8) -> np.ndarray:
@@ -117,7 +118,7 @@ def gluon_gemms(chip: Chip) -> Iterator[Case]:
 
 
 def gluon_gfx942(chip: Chip) -> Iterator[Case]:
-    """Gluon's gfx942 GEMM as LLVM schedules it, and after each of three changes."""
+    """Gluon's gfx942 GEMM as LLVM schedules it, after each of three changes, and with eight waves."""
     shape = 4096, 4864, 8256
     tile = gemm.Tile(256, 256, 64, gluon.MFMA[chip.arch.name], 16)
     rest = "; 256 mfma 16x16x16, 32 ds_read_b128, 16 ds_write_b128, 16 buffer_load_dwordx4 per iter/wave"
@@ -127,3 +128,22 @@ def gluon_gfx942(chip: Chip) -> Iterator[Case]:
     ):  # fmt: skip
         figures = gemm_figures(chip, tile, shape, partial(loop.schedule, chip.arch, 129))
         yield case_of("gluon gfx942 intra_wave 4-wave", shape, name + rest, figures)
+    figures, launched = gemm_figures(chip, tile, shape, partial(gluon.STAGED_PING_PONG.schedule, chip.arch, 129))
+    spent = _wave_clk(launched, gluon.STAGED_PING_PONG.schedule(chip.arch, 129)[0], 129 * 8)
+    figures |= {metric: sum(spent.get(name, 0.0) for name in names) for metric, names in _ATT.items()}
+    yield case_of("gluon gfx942 inter_wave 8-wave", shape, "8 regions, swizzle (8, 1, 8)", (figures, launched))
+
+
+_ATT = {
+    "mfma_clk": ("v_mfma_f32_16x16x16_f16",), "barrier_clk": ("s_barrier",), "ds_write_clk": ("ds_write_b128",),
+    "ds_read_clk": ("ds_read_b128",), "waitcnt_clk": ("s_waitcnt",),
+}  # fmt: skip
+
+
+def _wave_clk(launched: Launched, program: Program, iterations: int) -> dict[str, float]:
+    """Clk that a wave spends in an iteration at instructions of each name, waiting for them and issuing."""
+    run, found = launched.time.run, dict[str, float]()
+    for instruction, stall, held in zip(program.instructions, run.stall.sum(axis=1), run.held, strict=False):
+        name = instruction.definition.name
+        found[name] = found.get(name, 0.0) + float(stall + held) / iterations
+    return found

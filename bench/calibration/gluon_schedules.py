@@ -1,7 +1,7 @@
 """Hot loops of AMD's Gluon tutorials as orders of instructions, from their machine code or as their notes tell them.
 
 Letters as in `Wave.follow`. All have four waves on 256x256 tiles with steps of 64 along K, where not said otherwise;
-each wave has 32 LDS reads, 16 copies and, of 16x16x32, 128 MFMAs a step.
+each of four waves has 32 LDS reads, 16 copies and, of 16x16x32, 128 MFMAs a step.
 """
 
 from __future__ import annotations
@@ -18,23 +18,30 @@ MFMA = {"gfx950": "v_mfma_f32_16x16x32_f16", "gfx942": "v_mfma_f32_16x16x16_f16"
 
 @dataclass(frozen=True)
 class Loop:
-    """A loop's order, what comes before it, MFMA steps along K in one iteration, and passes of an LDS read's phase."""
+    """A loop's order, what comes before it, MFMA steps along K in one iteration, and passes of an LDS read's phase.
+
+    groups: of four waves; the second one is a barrier behind the first.
+    """
 
     before: str
     body: str
     steps: int = 1
     conflict: int = 1
+    groups: int = 1
 
     def schedule(self, arch: Arch, steps: int) -> tuple[Program, list[Wave]]:
         """``steps`` steps along K on every wave of a workgroup; then a tile of C is stored."""
         program, waves = Program(arch), []
-        for _ in range(4):
-            wave = Wave(program)
+        for number in range(4 * self.groups):
+            wave, group = Wave(program), number // 4
             wave.follow(self.before, MFMA[arch.name], self.conflict)
+            wave.follow(f"B{group}" if group else "", MFMA[arch.name])
             for _ in range(steps // self.steps):
                 wave.marks.append(len(wave.ops))
                 wave.follow(self.body, MFMA[arch.name], self.conflict)
-            wave.store(32)
+            behind = self.groups - 1 - group
+            wave.follow(f"B{behind}" if behind else "", MFMA[arch.name])
+            wave.store(32 // self.groups)
             waves.append(wave)
         return program, waves
 
@@ -143,3 +150,10 @@ STAGED_TWO_BARRIERS = Loop(
     conflict=2,
 )
 """Without the barrier between them (opt3)."""
+
+STAGED_PING_PONG = Loop(
+    before="G8 v0 W8 l0 B R4",
+    body="G4 R8 l0 B M32 B G4 R4 l0 B M32 B R8 v4 W4 l0 B M32 B R4 v0 W4 l0 B M32 B S3 J",
+    groups=2,
+)
+"""gfx942 with eight waves (inter_wave): eight regions a step, memory and MFMAs in turn, free of conflicts."""
