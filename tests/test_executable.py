@@ -243,5 +243,9 @@ def test_no_order_where_there_is_nothing_to_do_and_refusals_as_for_a_launch() ->
         exe().order_for((8, 64), (8, 32), (8, 8))
     with pytest.raises(InputError, match="takes 3 arguments"):
         exe().order_for((8, 64))
+    with pytest.raises(InputError, match="A has 3 dimensions, the kernel takes 2"):
+        exe().order_for((1, 8, 64), (8, 64), (8, 8))
+    with pytest.raises(InputError, match="A is a str"):
+        exe().order_for("A", (8, 64), (8, 8))
     with pytest.raises(InputError, match="order is 5"):
         pk.compile(pk.kernels.gemm, "gfx950", order=5)

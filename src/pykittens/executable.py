@@ -130,8 +130,15 @@ class Executable:
         Raises as a launch does for a wrong number of tensors and for sizes that do not fit each other.
         """
         self._check_count(tensors)
-        # Sizes are enough: an array of one element that is repeated takes no memory.
-        values = [np.broadcast_to(np.uint8(0), t) if isinstance(t, (tuple, list)) else t for t in tensors]
+        values = list(tensors)
+        for i, argument in enumerate(self.arguments):
+            if isinstance(argument, TensorArgument):
+                # Sizes are enough: an array of one element that is repeated takes no memory.
+                shape = (
+                    tensors[i] if isinstance(tensors[i], (tuple, list)) else _as_array(argument.name, tensors[i]).shape
+                )
+                values[i] = np.broadcast_to(np.uint8(0), shape)
+                _check_rank(argument, values[i])
         inputs = self._inputs(values)
         self._check_requirements(inputs)
         return self._order(inputs)
@@ -273,8 +280,7 @@ def _check_array(argument: TensorArgument, array: np.ndarray, written: bool) -> 
         raise InputError(
             "dtype", f"{name} is {array.dtype}, the kernel takes {dtype.numpy}", fix="convert it or compile for it"
         )
-    if array.ndim != rank:
-        raise InputError("rank", f"{name} has {array.ndim} dimensions, the kernel takes {rank}")
+    _check_rank(argument, array)
     if max(array.shape) > MAX_SIZE:
         raise InputError("size", f"{name} is {'x'.join(map(str, array.shape))}, sizes reach {MAX_SIZE}")
     if array.size and array.shape[-1] > 1 and array.strides[-1] != array.itemsize:
@@ -289,6 +295,12 @@ def _check_array(argument: TensorArgument, array: np.ndarray, written: bool) -> 
         raise InputError("alignment", f"{name} is not aligned to its {array.itemsize}-byte elements", fix="pass a copy")
     if written and not array.flags.writeable:
         raise InputError("read-only", f"{name} is written by the kernel and is read-only", fix="pass a writable array")
+
+
+def _check_rank(argument: TensorArgument, array: np.ndarray) -> None:
+    rank = argument.tensor.rank
+    if array.ndim != rank:
+        raise InputError("rank", f"{argument.name} has {array.ndim} dimensions, the kernel takes {rank}")
 
 
 def _check_strides(name: str, array: np.ndarray) -> None:

@@ -108,6 +108,7 @@
       const a = Math.max(LEFT, x(start)), b = Math.min(LEFT + width(), x(end));
       pen.fillStyle = colours[i % 2];
       pen.fillRect(a, row.y, b - a, row.tall - 1);
+      if (b - a < pen.measureText(name).width + 6) return;
       pen.fillStyle = colours[2];
       pen.textAlign = "left";
       pen.save();
