@@ -79,8 +79,8 @@ def best_order(
 ) -> Chiplet | RowMajor:  # fmt: skip
     """The order whose modelled time is shortest for C[m, n] = A[m, k] B[n, k]; row-major where none is better.
 
-    A kernel that is compiled without an order takes this one at each launch; it is found once for a grid, in
-    milliseconds, and remembered.
+    A kernel that is compiled without an order takes this one at each launch; it is found once for a grid, in tenths of
+    a second at most, and remembered.
     """
     return _best(GemmGrid(m, n, k, tile, element_bytes, batch), arch, device)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pykittens.isa.registers import Reg, s
@@ -92,8 +93,13 @@ def chiplet_numbers(window: int, chunk: int, xcds: int, rows: int, cols: int) ->
     )  # fmt: skip
 
 
-def steps(xcds: int) -> Iterator[tuple[Expr, Int]]:
+@cache
+def steps(xcds: int) -> tuple[tuple[Expr, Int], ...]:
     """The code as values, each made of those before it: (what it is called, what it is)."""
+    return tuple(_steps(xcds))
+
+
+def _steps(xcds: int) -> Iterator[tuple[Expr, Int]]:
     n = {name: leaf("order", name) for name in NAMES}
 
     def named(name: str, value: Int) -> tuple[Expr, Int]:
