@@ -24,12 +24,15 @@ from pykittens.tile import (
     rv,
     scalar,
     store,
+    when,
 )
 from pykittens.tile.dtypes import DType
 from pykittens.tile.expression import Int
 from pykittens.tile.ops import maps
 
 LOG2_E = 1 / math.log(2)
+NO_SIGN = 0x7FFFFFFF
+"""All bits of an f32 but its sign."""
 # Abramowitz and Stegun 7.1.26: 1 - erf(z) = t (a1 + t (a2 + …)) exp(-z²) with t = 1 / (1 + p z), within 1.5e-7.
 ERF_P, ERF_A = 0.3275911, (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)
 
@@ -48,7 +51,7 @@ class Epilogue:
 
     scales: ``tensor`` takes one f32 for A and one for B in memory (``scale_a[1]``, ``scale_b[1]``), ``row`` one for
     each row of A (``scale_a[M]``), ``col`` for each column of B (``scale_b[N]``), ``both`` both. scaling: numbers
-    ``alpha`` and ``beta`` of the launch; with beta, C is read. bias: ``bias[M]`` (row) or ``bias[N]`` (col).
+    ``alpha`` and ``beta`` of the launch; C is read unless beta is 0. bias: ``bias[M]`` (row) or ``bias[N]`` (col).
     residual: ``R[M, N]``, added last. bias and R have C's dtype. A batch's matrices have an R each and share the rest.
     Each group of a grouped product has columns of its own: ``scale_b[groups, N]``, ``bias[groups, N]``, and
     ``scale_b[groups]`` of ``tensor``.
@@ -192,9 +195,10 @@ class BoundEpilogue:
 
         apply(maps.mul)
         if self.beta is not None:
-            old = _like(x, "old")
-            load(old, target)
-            maps.fma(x, old, self.beta, x)
+            with when(self.beta.value & NO_SIGN):  # with a beta of 0, C may hold anything
+                old = _like(x, "old")
+                load(old, target)
+                maps.fma(x, old, self.beta, x)
         apply(maps.add)
         _ACTIVATIONS[self.chosen.activation](x)
         if self.residual is not None:
