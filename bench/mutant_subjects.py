@@ -37,6 +37,8 @@ class Ready:
     arguments: dict[str, Any]
     results: list[Array]
     checks: dict[str, Any] = field(default_factory=dict)
+    keep: object = None
+    """What the device's buffers live in."""
 
 
 Prepare = Callable[[bytes], Ready]
@@ -158,7 +160,7 @@ def _case(name: str, module: str) -> tuple[CodeObject, str | None, list[Prepare]
     def preparing(case: Case) -> Prepare:
         def prepare(code: bytes) -> Ready:
             found = cases.prepare(case, code)
-            return Ready(found.kernel, found.arguments, [data for _, data in found.guarded.values()])
+            return Ready(found.kernel, found.arguments, [data for _, data in found.guarded.values()], keep=found)
 
         return prepare
 
@@ -182,7 +184,8 @@ def _described(directory: Path, path: Path) -> tuple[CodeObject, str | None, lis
 
     def prepare(code: bytes) -> Ready:
         found = description.prepare(code)
-        return Ready(found.kernel, found.arguments, [found.guarded[name] for name in sorted(found.guarded)])
+        results = [found.guarded[name] for name in sorted(found.guarded)]
+        return Ready(found.kernel, found.arguments, results, keep=found)
 
     return read(path), description.symbol, [prepare]
 

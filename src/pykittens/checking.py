@@ -87,9 +87,9 @@ def call_arguments(exe: Executable, *tensors: Any) -> dict[str, Any] | None:
 
 
 def check_described(description: LaunchDescription, code: bytes, kernel: str | None = None) -> Report:
-    """Run a code object's kernel as a launch description says; see `check_launch`."""
+    """Run a code object's kernel as a launch description says; see `check_launch`. Its results have to be written."""
     prepared = description.prepare(code, kernel)
-    return check_launch(prepared.kernel, **prepared.arguments)
+    return check_launch(prepared.kernel, outputs=description.results(prepared), **prepared.arguments)
 
 
 def merged(report: Report, seen: Report) -> Report:

@@ -63,6 +63,15 @@ def test_what_the_bytes_tell_is_told_once(tmp_path: Path) -> None:
     assert [f["code"] for f in record["findings"] if f["severity"] != "note"] == ["wait-raw"]
 
 
+@pytest.mark.parametrize(("lanes", "codes"), [("-1", []), ("0xff", ["unwritten-output"])])
+def test_results_that_are_expected_have_to_be_written(tmp_path: Path, lanes: str, codes: list[str]) -> None:
+    body = BODY.format("s_waitcnt lgkmcnt(0)").replace("  global_store", f"  s_mov_b64 exec, {lanes}\n  global_store")
+    result = {"buffer": "out", "file": "out.bin", "dtype": "uint32", "shape": [128], "kind": "u32", "exact": True}
+    code, meta = described(tmp_path, body, expected=[result])
+    record, status = pk_json("check", code, "--launch", meta)
+    assert [f["code"] for f in record["findings"]] == codes and status == bool(codes)
+
+
 def test_static_runs_nothing() -> None:
     with_run, _ = pk_json("check", "gemm", "-m", "256", "-n", "256", "-k", "256")
     without, _ = pk_json("check", "gemm", "--static")

@@ -139,6 +139,18 @@ class LaunchDescription:
         arguments = {"grid": self.grid, "block": self.block, "kernarg": bytes(kernarg), "lds": self.lds}
         return Prepared(target, arguments, buffers, guarded)
 
+    def results(self, prepared: Prepared) -> dict[str, Array]:
+        """The memory of the results that are expected, by name."""
+        found = {}
+        for entry in self._list("expected") if "expected" in self._meta else ():
+            name, dtype = _entry(entry, "buffer", str, self.path), self._kind(_entry(entry, "dtype", str, self.path))
+            if name not in prepared.guarded:
+                raise self._bad(f"a result is expected in buffer {name!r}, which there is not")
+            kind = self._kind(_entry(entry, "kind", str, self.path).removesuffix("bits"))
+            count = len(self._bytes(_entry(entry, "file", str, self.path))) // np.dtype(dtype).itemsize
+            found[name] = prepared.guarded[name][_GUARD_BYTES:-_GUARD_BYTES][: count * np.dtype(kind).itemsize]
+        return found
+
     # -- reading -----------------------------------------------------------------------------------------------
     def _bad(self, what: str) -> InputError:
         return InputError("launch-description", what, where=str(self.path))
