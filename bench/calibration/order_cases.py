@@ -42,7 +42,9 @@ def orders_alone(chip: Chip) -> Iterator[Case]:
         yield Case("HK grid_micro 256x256x64", "8192x8192x8192", f"WGM={window} (0=row-major)", figures)
 
 
-def order_times(cases: Sequence[Case], published: dict[tuple[str, ...], float]) -> list[tuple[float, ...]]:
+def order_times(
+    cases: Sequence[Case], published: dict[tuple[str, str, str], float]
+) -> list[tuple[float, float, float, float]]:
     """What `fit.fit_orders` takes, of table 4; published: TFLOPS by kernel, shape, config."""
     found = []
     for case in cases:

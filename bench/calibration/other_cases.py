@@ -16,10 +16,10 @@ from .launches import NOTHING_READ, Case, Chip, Launched, Schedule, loop_cycles,
 
 _TWO_WAVES = "non-causal; 2048 MFMA clk/iter/wave, 2 waves/SIMD"
 GLUON = (
-    # What does not fit beside the MFMAs goes ahead of them, or follows the row maxima, in packed form.
+    # What does not fit beside the MFMAs, 48 clk a cluster, goes ahead of them or behind the row maxima, packed.
     (
         (("gluon/FlyDSL fav3 SCALE_ON_Q=1", _TWO_WAVES), ("gluon/FlyDSL fav3 scale-on-q 0", _TWO_WAVES)),
-        "P8 16(M V6)", "3(M V6) P9 2(M V6) M V2 T2 9(M T3) M T4",
+        "P12 16(M V6)", "3(M V6) P9 2(M V6) M V2 T2 9(M T3) M T4",
     ),
     # Everything scalar, 8 vector instructions or 4 exponentials for each MFMA.
     ((("gluon FAv3 scalarize+split", "bshd"),), "14(M V8) M V M", "7(M V8) 8(M T4) M T"),

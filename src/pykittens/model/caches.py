@@ -78,8 +78,8 @@ def cache_rates(
     misses: list[tuple[Array, Array, Array, Array]] = []
     for xcd in range(xcds):
         here = xcd_of == xcd
-        *touched, readers = _touched(places[:, here], round_of[here])
-        misses.append((*touched, readers, _missing(*touched, sizes, l2_bytes)))
+        when, what, readers = _touched(places[:, here], round_of[here])
+        misses.append((when, what, readers, _missing(when, what, sizes, l2_bytes)))
     rounds_, panels_, readers, shares = (np.concatenate(each) for each in zip(*misses, strict=True))
     missed = sizes[panels_] * shares
     l2_miss, l2_late = float(missed.sum()), float((missed * (readers - 1)).sum())
