@@ -32,6 +32,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
 }
 # A compiled kernel that can be called: where building meets running.
 MAY_IMPORT["executable"] = frozenset({*_LAYERS[: _LAYERS.index("kernels")], *_OBSERVERS, "checking", "grid_choice"})
+MAY_IMPORT["__main__"] = frozenset({"cli"})
 # A prediction runs workgroups on the virtual GPU and hands what they did to the model.
 MAY_IMPORT["modelled_launch"] = frozenset({*_ON_BYTES, *_OBSERVERS, "tile", "executable"})
 # A grid order is chosen by the model's caches.

@@ -133,3 +133,13 @@ def test_terminals_without_unicode() -> None:
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     assert "\\u1d40" in done.stdout
+
+
+def test_the_package_is_the_command_too() -> None:
+    command = [sys.executable, "-m", "pykittens", "--version"]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.startswith("pykittens ")
+
+
+def test_help_keeps_what_stands_in_brackets() -> None:
+    words = " ".join(pk("run", "gemm_grouped", "--help").stdout.split())
+    assert "starts[g]" in words
