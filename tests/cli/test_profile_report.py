@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -41,6 +42,14 @@ def test_a_code_object_with_its_source_beside_it(tmp_path: Path) -> None:
     (tmp_path / "fill.s").unlink()
     assert pk("profile", code, "--launch", launch, "--html", page).exit_code == 0
     assert "the file was not found" in page.read_text(encoding="utf-8")
+
+
+def test_a_compressed_trace_is_the_same(tmp_path: Path) -> None:
+    for name in ("t.json", "t.json.gz"):
+        assert pk(*SMALL, "--trace", tmp_path / name).exit_code == 0
+    packed = (tmp_path / "t.json.gz").read_bytes()
+    assert gzip.decompress(packed) == (tmp_path / "t.json").read_bytes()
+    assert len(packed) < (tmp_path / "t.json").stat().st_size / 5
 
 
 @pytest.mark.parametrize("option", ["--html", "--trace"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,9 @@ def parameters() -> list[inspect.Parameter]:
     """The options that choose what is shown."""
     return [
         kc.parameter("html", str, "", "--html", words="Write the report to this file: one page that needs no network."),
-        kc.parameter("trace", str, "", "--trace", words="Write a timeline to this file, for ui.perfetto.dev (JSON)."),
+        kc.parameter(
+            "trace", str, "", "--trace", words="Write a timeline for ui.perfetto.dev: FILE.json or FILE.json.gz."
+        ),
         kc.json_parameter(),
     ]
 
@@ -53,11 +56,15 @@ def show(
         from pykittens.report.html_page import profile_page
 
         page = profile_page(prediction, _registers(kernel, exe), _sources(prediction, folders), order)
-        written["html"] = _write(values["html"], page)
+        written["html"] = _write(values["html"], page.encode())
     if values["trace"]:
         from pykittens.report.perfetto import perfetto_trace
 
-        written["trace"] = _write(values["trace"], perfetto_trace(prediction))
+        trace = perfetto_trace(prediction).encode()
+        # Viewers open compressed files as they are.
+        written["trace"] = _write(
+            values["trace"], gzip.compress(trace, mtime=0) if values["trace"].endswith(".gz") else trace
+        )
     if values["as_json"]:
         output.print_json({**prediction.figures(), **({"launch_order": order} if order else {}), **written})
         return
@@ -69,9 +76,9 @@ def show(
         print(f"{name}: {path}")
 
 
-def _write(path: str, text: str) -> str:
+def _write(path: str, data: bytes) -> str:
     try:
-        Path(path).write_text(text, encoding="utf-8")
+        Path(path).write_bytes(data)
     except OSError as error:
         raise InputError("unwritable-file", f"cannot write the report: {error.strerror}", where=path) from None
     return path
