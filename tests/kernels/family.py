@@ -29,6 +29,8 @@ FAMILY: tuple[Choice, ...] = (
     ("gemm_grouped", "gfx942", (("activation", "relu"),)),
     ("gemm_interleaved", "gfx950", ()),
     ("gemm_interleaved", "gfx950", (("dtype", "bf16"),)),
+    ("gemm_interleaved", "gfx950", (("tile", "128x128"),)),
+    ("gemm_interleaved", "gfx950", (("tile", "128x128"), ("dtype", "bf16"), ("out", "f32"))),
     ("gemm_specialized", "gfx950", (("tile", "128x256"),)),
     ("gemm_specialized", "gfx950", (("tile", "192x256"), ("dtype", "f16"), ("out", "f16"))),
     ("gemm_specialized", "gfx950", (("sync", "flags"),)),

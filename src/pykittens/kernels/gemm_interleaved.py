@@ -1,6 +1,6 @@
 """Matrix multiplication in 4-wave interleave: C = A Bᵀ, 8- or 16-bit inputs, f32 accumulation, for gfx950.
 
-Each wave holds four accumulators of 64 x 64 in all of its AGPRs, and both halves of its rows and columns, so that it
+Each wave holds four accumulators (of 64 x 64, in all of its AGPRs) and both halves of its rows and columns, so that it
 reads the next part while it multiplies the last one.
 """
 
@@ -12,22 +12,24 @@ from pykittens.tile import barrier, current, f32, gl, kernel, load, loop, rt, wa
 from .epilogue import Epilogue
 from .product import Product
 
-TILE = 256
+TILES = ((256, 256), (128, 128))
+"""Rows and columns of C for one workgroup; the first is the usual one, the other for small problems."""
 
 
 @kernel(waves=(2, 2))
 def gemm_interleaved(
     A: gl("dtype", rank="rank"), B: gl("dtype", rank="rank"), C: gl("out", rank="rank"), *, dtype="e4m3fn", out="bf16",
-    rank=2, order=grid.modelled, **epilogue: Epilogue,
+    tile="auto", rank=2, order=grid.modelled, **epilogue: Epilogue,
 ):  # fmt: skip
     """C[M, N] = A[M, K] B[N, K]ᵀ: 4 waves that interleave MFMAs with reads and copies (paper, section 3.3)."""
     current().require_arch("gfx950")  # it copies to LDS 16 bytes a lane and keeps 128 KiB there
     A, B, C = grid.batch(A, B, C)
-    place = grid.place(order, A, C, (TILE, TILE))
+    height, width = grid.tile(tile, TILES)
+    place = grid.place(order, A, C, (height, width))
     result = Epilogue(**epilogue).bind(C)
-    part = (TILE // 4, TILE // 4)
+    part = (height // 4, width // 4)
     p = Product(
-        A, B, C, dtype, "ABt", halves=(TILE // 2, TILE // 2), part=part, place=place, wave=(wave.row, wave.col)
+        A, B, C, dtype, "ABt", halves=(height // 2, width // 2), part=part, place=place, wave=(wave.row, wave.col)
     )  # fmt: skip
     As, Bs = p.As, p.Bs  # [K-tile % 2, half of the workgroup's rows or columns]
     a, b = p.a_tile(copies=2), p.b_tile(copies=2)
