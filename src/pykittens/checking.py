@@ -68,9 +68,11 @@ def check_call(exe: Executable, *tensors: Any, **launch: Any) -> Report:
     copies = exe.launch_arguments(
         *(t.copy() if name in exe.written else t for name, t in zip(names, tensors, strict=True))
     )
-    for trace in exe.sim_kernel.trace(**copies) if copies else ():
+    report = check_launch(exe.sim_kernel, **arguments, **launch)
+    # Waves that wait for ever would fill the memory with their trace.
+    for trace in exe.sim_kernel.trace(**copies) if copies and not report.by_code("fault") else ():
         table.add_trace(trace)
-    return replace(check_launch(exe.sim_kernel, **arguments, **launch), lds=table)
+    return replace(report, lds=table)
 
 
 def call_arguments(exe: Executable, *tensors: Any) -> dict[str, Any] | None:

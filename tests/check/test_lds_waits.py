@@ -184,3 +184,18 @@ def test_many_pairs_of_two_blocks_are_one_finding() -> None:
     code = START + M0 + COPY + "  ds_read_b32 v3, v1\n" * 5 + "  s_waitcnt vmcnt(0) lgkmcnt(0)\n"
     (found,) = said(code)
     assert found.times == 5
+
+
+def test_the_poll_of_a_flag_is_taken_as_a_barrier() -> None:
+    """An LDS atomic with a result may tell a wave what another has done; that it does is left to a checked run."""
+    code = START + M0 + COPY + "  {wait}\n  v_mov_b32 v4, 0\n  {poll} v4 offset:4096\n"
+    code += "  s_waitcnt lgkmcnt(0)\n  ds_read_b32 v3, v2\n  s_waitcnt vmcnt(0) lgkmcnt(0)\n"
+    polls, posts = "ds_add_rtn_u32 v5, v4,", "ds_add_u32 v4,"
+    landed, flying = "s_waitcnt vmcnt(0)", "s_nop 0"
+    noted = report(code.format(wait=landed, poll=polls), **LDS).by_code("lds-not-proved")
+    assert [note.why for note in noted] == [
+        "1 LDS atomics may tell waves what others have done: the order between waves is not proved"
+    ]
+    for wait, poll, wanted in ((landed, polls, set()), (flying, polls, {"lds-race"}), (landed, posts, {"lds-race"})):
+        found = report(code.format(wait=wait, poll=poll), **LDS).findings
+        assert {f.code for f in found if f.severity != "note"} == wanted

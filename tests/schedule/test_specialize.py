@@ -129,6 +129,14 @@ def test_a_flag_that_is_not_posted_is_reported() -> None:
     assert all("fault" in codes(exe, mutant, 5) for mutant in posts[:2])
 
 
+def test_waves_that_wait_for_ever_are_a_finding() -> None:
+    exe = built("gfx950", "flags")
+    mutant = left_out(exe, "ds_add_u32")[0]
+    changed = Executable(replace(exe.built, code_object=mutant.applied(read(exe.code_object)).data))
+    (finding,) = check_call(changed, *factors(5), **CHECKED).by_code("fault")
+    assert "20000 instructions" in finding.why
+
+
 def test_a_flag_that_is_not_cleared_is_reported() -> None:
     exe = built("gfx950", "flags")
     clears = left_out(exe, "ds_write_b32")
