@@ -43,7 +43,13 @@ _ALL = (
         (dtype_option(*FLOATS_16, *FLOATS_8), OUT, LAYOUT, *EPILOGUE),
         (M_SIZE, N_SIZE, K_SIZE, GROUPS),
     ),
-    ProductProblem(gemm_interleaved, (dtype_option("e4m3fn", "e5m2", *FLOATS_16), OUT, *EPILOGUE)),
+    ProductProblem(
+        gemm_interleaved,
+        (
+            dtype_option("e4m3fn", "e5m2", *FLOATS_16), OUT,
+            Option("tile", ("auto", "256x256", "128x128"), "rows x columns of a workgroup", "--tile"), *EPILOGUE,
+        ),
+    ),
     ProductProblem(
         gemm_specialized,
         (
@@ -61,7 +67,7 @@ _ALL = (
                 "tile", ("auto", "64x32", "32x32", "16x32", "32x64", "16x64"),
                 "rows x columns of a workgroup (64 columns: layout AB)", "--tile",
             ),
-            Option("splits", ("auto", *(str(1 << n) for n in range(7))), "workgroups along K", "--splits"), *EPILOGUE,
+            Option("splits", ("auto", *(str(1 << n) for n in range(5))), "workgroups along K", "--splits"), *EPILOGUE,
         ),
         (Size("m", 16, "rows of A and C"), N_SIZE, Size("k", 4096, "the length that is summed over")),
     ),
