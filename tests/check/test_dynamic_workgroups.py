@@ -108,6 +108,30 @@ def test_counters_of_their_own_order_nobody() -> None:
     assert arrived(meeting(counter=4), counts=3) == ["workgroup-race"]
 
 
+def test_waves_of_a_workgroup_meet_at_a_counter_too() -> None:
+    """Each wave stores its lanes; the last one of two to count reads the other's."""
+    body = f"""{WAVES}{ADDRESSES}
+  v_lshlrev_b32 v1, 2, v0
+  v_xor_b32 v2, 0x100, v1
+  v_mov_b32 v3, 0
+  v_mov_b32 v4, 1
+  global_store_dword v1, v0, s[8:9]
+  {{}}
+  s_mov_b64 exec, 1
+  global_atomic_add v6, v3, v4, s[10:11] sc0
+  s_waitcnt vmcnt(0)
+  v_readfirstlane_b32 s14, v6
+  s_mov_b64 exec, -1
+  s_cmp_eq_u32 s14, 1
+  s_cbranch_scc0 .Ldone
+  global_load_dword v7, v2, s[8:9]
+.Ldone:
+  s_waitcnt vmcnt(0)
+"""
+    assert codes(body.format("s_waitcnt vmcnt(0)"), args=two_arrays()) == []
+    assert codes(body.format("s_nop 0"), args=two_arrays()) == ["global-race"]
+
+
 def test_a_lock_orders_those_who_hold_it() -> None:
     """Each workgroup reads, adds and writes the same bytes, one after the other."""
     body = """

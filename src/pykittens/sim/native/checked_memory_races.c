@@ -23,11 +23,12 @@ INLINE void against_writer(Access *x, const Shadow *s, uint64_t at) {
   if (!group) return;
   uint64_t cell = s->writer[at];
   if (CELL_ATOMIC(cell) && x->atomic) return;
+  if (group == x->group && (CELL_WAVE(cell) == x->w->id || cell < x->limit[CELL_INDEX(cell)])) return;
+  if (check_is_ordered(x, group, cell)) return;
   if (group != x->group) {
-    if (check_is_ordered(x, group, cell)) return;
     if (x->writes) s->writer_group[at] |= REWRITTEN;
     race(x, s, at, x->writes ? GROUPS_WRITE_AFTER_WRITE : GROUPS_READ_AFTER_WRITE, cell, group);
-  } else if (CELL_WAVE(cell) != x->w->id && cell >= x->limit[CELL_INDEX(cell)]) {
+  } else {
     race(x, s, at, x->writes ? GLOBAL_WRITE_AFTER_WRITE : GLOBAL_READ_AFTER_WRITE, cell, group);
   }
 }

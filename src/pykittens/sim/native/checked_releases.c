@@ -1,6 +1,6 @@
-/* Checked mode: workgroups that are ordered by atomics. What had completed when a workgroup changed a counter or a lock
- * comes before what another one does once it has waited for the result of its own atomic there. Atomics of one lane count
- * as such; wider ones are sums. Caches are not modelled. */
+/* Checked mode: waves of all workgroups that are ordered by atomics in memory. What had completed when a wave changed a
+ * counter or a lock comes before what another one does once it has waited for the result of its own atomic there. Atomics
+ * of one lane count as such; wider ones are sums. Caches are not modelled. */
 #include "checked_memory.h"
 
 void check_atomic(Access *x, uint64_t host) {
