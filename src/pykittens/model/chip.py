@@ -118,9 +118,9 @@ def machine(
     found.l2_line = _clk(LINE, min(l2_rate, memory.l1_fill_bytes_per_clk))
     found.llc_line = _clk(LINE, memory.mall_achieved_gbps * share)
     found.hbm_line = _clk(LINE, device.hbm_achieved_gbps * share)
-    # Fitted on gfx950; MI300X copies as fast as it reads (measured).
+    # Fitted on gfx950; MI300X copies as fast as it reads (measured). The L2s write back, whatever one unit could draw.
     hbm_write = fitted.hbm_write_gbps if arch.name == "gfx950" else device.hbm_achieved_gbps
-    found.hbm_write_line = _clk(LINE, hbm_write * share)
+    found.hbm_write_line = _clk(LINE, hbm_write * 1000 / clock_mhz / active_cus)
     found.dirty_clk = found.hbm_write_line * memory.l2_bytes // (LINE * per_xcd * _GRAIN)
     written = memory.l2_write_bytes_per_clk * memory.l2_write_efficiency / per_xcd
     found.write_line = _clk(LINE // 2, min(written, memory.l1_to_cu_bytes_per_clk))
