@@ -244,6 +244,8 @@ def _workspace(argument: TensorArgument, inputs: dict[Expr, Any]) -> np.ndarray:
     """A workspace as a launch finds it: counters are 0, and numbers NaN, so that reading what nobody wrote shows."""
     shape = tuple(int(evaluate(size, inputs)) for size in argument.shape or ())
     dtype = argument.tensor.dtype.numpy
+    if max(shape) > MAX_SIZE:
+        raise InputError("workspace", f"{argument.name} is {'x'.join(map(str, shape))}, sizes reach {MAX_SIZE}")
     return np.full(shape, np.nan if dtype.kind == "f" else 0, dtype)
 
 

@@ -51,8 +51,10 @@ def test_groups_have_columns_of_their_own(epilogue: dict[str, str]) -> None:
 
 
 def test_unknown_choices_are_refused() -> None:
-    with pytest.raises(pk.Error, match="activation is 'swish'; use one of none, relu"):
+    with pytest.raises(pk.Error, match=r"^activation is 'swish'; use one of none, relu"):
         pk.compile(pk.kernels.gemm, activation="swish")
+    with pytest.raises(pk.Error, match=r"^out is i32; use one of bf16, f16, f32"):
+        pk.compile(pk.kernels.gemm, out="i32")
     with pytest.raises(pk.Error, match="gemm has no option 'act'"):
         pk.compile(pk.kernels.gemm, act="relu")
 

@@ -157,8 +157,10 @@ def test_unknown_choices_are_refused() -> None:
         pk.compile(pk.kernels.gemm_split, layout="AtB")
     with pytest.raises(pk.Error, match="tile is '64x32'; use auto or one of 32x64, 16x64"):
         pk.compile(pk.kernels.gemm_split, layout="AB", tile="64x32")
-    for splits in (0, -1, "many", 1.5):
-        with pytest.raises(pk.Error, match=r"splits is .*; use auto or a number of workgroups along K"):
+    with pytest.raises(pk.Error, match=r"^dtype is 'f32'; use a type of 8 or 16 bits"):
+        pk.compile(pk.kernels.gemm_split, dtype="f32")
+    for splits in (0, -1, "many", 1.5, True, 1025):
+        with pytest.raises(pk.Error, match=r"^splits is .*; use auto, or 1 to 1024 workgroups along K"):
             pk.compile(pk.kernels.gemm_split, splits=splits)
 
 

@@ -7,13 +7,16 @@ for each accumulator. What a choice needs becomes an argument after the kernel's
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from pykittens.errors import InputError
 from pykittens.tile import (
     argument,
+    bf16,
     block,
+    f16,
     f32,
     gl,
     load,
@@ -36,6 +39,8 @@ NO_SIGN = 0x7FFFFFFF
 # Abramowitz and Stegun 7.1.26: 1 - erf(z) = t (a1 + t (a2 + …)) exp(-z²) with t = 1 / (1 + p z), within 1.5e-7.
 ERF_P, ERF_A = 0.3275911, (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)
 
+RESULTS = (bf16, f16, f32)
+"""Types of C."""
 CHOICES = {
     "scales": ("none", "tensor", "row", "col", "both"),
     "scaling": ("none", "alpha", "alpha_beta"),
@@ -63,21 +68,26 @@ class Epilogue:
     activation: str = "none"
     residual: str = "none"
 
-    def __post_init__(self) -> None:
-        for name, values in CHOICES.items():
-            if getattr(self, name) not in values:
-                raise InputError(
-                    "option-value", f"{name} is {getattr(self, name)!r}", fix=f"use one of {', '.join(values)}"
-                )
-
     @property
     def plain(self) -> bool:
         """Whether the product is stored as it is."""
         return all(getattr(self, name) == "none" for name in CHOICES)
 
     def bind(self, C: gl, group: Group | None = None) -> BoundEpilogue:
-        """Declare the arguments, for a result C or a group's rows of it; call it once, before the first loop."""
+        """Declare the arguments, for a result C or a group's rows of it; call it once, before the first loop.
+
+        Raises InputError for choices that there are not.
+        """
+        for name, values in CHOICES.items():
+            if getattr(self, name) not in values:
+                raise _refusal(name, getattr(self, name), values)
+        if C.dtype not in RESULTS:
+            raise _refusal("out", C.dtype, [dtype.name for dtype in RESULTS])
         return BoundEpilogue(self, C, group)
+
+
+def _refusal(name: str, value: object, known: Iterable[str]) -> InputError:
+    return InputError("option-value", f"{name} is {value!r}", fix=f"use one of {', '.join(known)}")
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,8 @@ def gemm_split(
     """C[M, N] = A[M, K] B[N, K]ᵀ ("ABt") or A[M, K] B[K, N] ("AB") for small M: workgroups and their waves split K."""
     if layout not in TILES:
         raise InputError("option-value", f"layout is {layout!r}", fix=f"use one of {', '.join(TILES)}")
+    if get(dtype).bits > 16:
+        raise InputError("option-value", f"dtype is {dtype!r}", fix="use a type of 8 or 16 bits")
     height, width = grid.tile(tile, TILES[layout])
     b_cols, b_depth = (B.rows, B.cols) if layout == "ABt" else (B.cols, B.rows)
     require_equal(C.rows, A.rows, "C and A must have the same M (rows)")

@@ -37,6 +37,7 @@ PART = 16
 """Rows and columns of what one wave adds up and stores."""
 EXCHANGE = SharedShape("exchange", PART, PART, ((512, 7, 4),))
 """Base tiles of f32 are written and read without bank conflicts on both chips (`pk lds --solve 16x16 --bytes 4`)."""
+MOST_SPLITS = 1024
 TURNS = 2
 """K-tiles of each wave before K is split further: one is loaded while the other is multiplied."""
 
@@ -48,8 +49,10 @@ def splits_of(chosen: int | str, tiles: Int, turns: Int) -> Int:
         return maximum(minimum(cus // maximum(tiles, 1), turns // TURNS), 1)
     if isinstance(chosen, str) and chosen.isdecimal():
         chosen = int(chosen)
-    if not isinstance(chosen, int) or chosen < 1:
-        raise InputError("option-value", f"splits is {chosen!r}", fix="use auto or a number of workgroups along K")
+    if not isinstance(chosen, int) or isinstance(chosen, bool) or not 1 <= chosen <= MOST_SPLITS:
+        raise InputError(
+            "option-value", f"splits is {chosen!r}", fix=f"use auto, or 1 to {MOST_SPLITS} workgroups along K"
+        )
     return chosen
 
 
