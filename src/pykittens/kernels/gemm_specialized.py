@@ -57,8 +57,9 @@ def gemm_specialized(
                     for j in range(2):
                         p.mma(c[i, j], a[i], b[j])
 
-    for each in c:
-        zero(each)
+    with roles.consume():  # while the producers' first copies are on their way
+        for each in c:
+            zero(each)
     with when(p.whole > 0):
         roles.run(p.whole, copy, multiply, p.tiles, stages=stages, sync=sync)
 
