@@ -199,3 +199,11 @@ def test_the_poll_of_a_flag_is_taken_as_a_barrier() -> None:
     for wait, poll, wanted in ((landed, polls, set()), (flying, polls, {"lds-race"}), (landed, posts, {"lds-race"})):
         found = report(code.format(wait=wait, poll=poll), **LDS).findings
         assert {f.code for f in found if f.severity != "note"} == wanted
+
+
+def test_a_poll_of_a_flag_is_taken_as_a_barrier_and_noted() -> None:
+    """Who waits for a flag in LDS is ordered by it, or not: that shows in a run alone."""
+    code = START + M0 + COPY + "  s_waitcnt vmcnt(0)\n  v_mov_b32 v5, 0\n  {}\n  s_waitcnt lgkmcnt(0)\n"
+    code += "  ds_read_b32 v3, v2\n  s_waitcnt lgkmcnt(0)\n"
+    assert kinds(code.format("ds_add_u32 v5, v0 offset:4096")) == ["lds-race"]
+    assert kinds(code.format("ds_add_rtn_u32 v6, v5, v0 offset:4096")) == ["lds-not-proved note"]

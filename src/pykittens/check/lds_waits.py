@@ -80,11 +80,12 @@ def check_lds_waits(model: WaitModel) -> list[Finding]:
 
 def _polls(code: KernelCode) -> set[int]:
     """LDS atomics with a result."""
-    return {
-        n
-        for n in code.lds_places
-        if code.instructions[n].dsts and code.instructions[n].definition.access.kind == "atomic"  # type: ignore[union-attr]
-    }
+    found = set()
+    for n in code.lds_places:
+        access = code.instructions[n].definition.access
+        if access is not None and access.kind == "atomic" and code.instructions[n].dsts:
+            found.add(n)
+    return found
 
 
 def _by_flags(code: KernelCode, count: int) -> Finding:
