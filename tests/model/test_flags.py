@@ -130,3 +130,6 @@ def test_predictions_come_out_again() -> None:
     exe = pk.compile(pk.kernels.KERNELS["gemm_specialized"], sync="flags")
     first, second = (pk.predict(exe, (600, 512), (600, 512), (600, 600)) for _ in range(2))
     assert first.cycles == second.cycles and first.stalls == second.stalls
+    assert "polls of flags in LDS" in {guess.name for guess in first.guesses}
+    barriers = pk.predict(pk.compile(pk.kernels.KERNELS["gemm_specialized"]), (600, 512), (600, 512), (600, 600))
+    assert "polls of flags in LDS" not in {guess.name for guess in barriers.guesses}

@@ -11,6 +11,7 @@ from pykittens.arch.facts import Device
 
 from .chip import START_GAP_CLK
 from .clock import FITTED, TYPE_CLOCK, Clock
+from .flags import POLLS
 from .prediction import Guess
 from .timing_table import Kind
 
@@ -62,6 +63,10 @@ _OWN = {
     Kind.BRANCH: (("branches", "cost the same taken or not", "published of a loop's end"),),
 }  # fmt: skip
 
+_POLLS = (
+    "polls of flags in LDS", "see a post after whole turns of their loop", "guess", "those too early take no LDS time",
+)  # fmt: skip
+
 
 def guesses_of(
     arch: Arch, device: Device, table: np.ndarray[Any, Any], executed: np.ndarray[Any, Any], at: Clock
@@ -85,4 +90,6 @@ def guesses_of(
             Guess(name, value, "fitted" if note.startswith("fitted") else "guess", note)
             for name, value, note in _OWN.get(kind, ())
         ]
+    if (table["flags"][executed > 0] & POLLS).any():
+        found.append(Guess(*_POLLS))
     return tuple(found)
