@@ -1,7 +1,9 @@
-"""`make foreign`: other people's code on the virtual GPU; writes out/foreign.json and docs/foreign.md.
+"""`make foreign`: other people's code on the virtual GPU, and under the static check.
+
+Writes out/foreign.json, docs/foreign.md and docs/foreign_findings.md.
 
     python -m bench.foreign.run                       everything
-    python -m bench.foreign.run aiter triton          some sections: aiter triton clang vectors binding decode
+    python -m bench.foreign.run aiter triton          some sections: aiter triton clang vectors binding decode static
     python -m bench.foreign.run aiter --match fmha    cases whose file or kernel has this in its name
     python -m bench.foreign.run vectors --vectors DIRECTORY   ready launch descriptions of AITER's kernels
 
@@ -21,7 +23,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from bench.foreign import table, wheel
+from bench.foreign import static_checks, static_table, table, wheel
 from bench.foreign.binding import bind_all
 from bench.foreign.case import Case, run
 
@@ -31,7 +33,7 @@ from pykittens.sim.launch_description import LaunchDescription
 OUT = Path("out")
 SECTIONS = {
     "aiter": ("aiter_gemm", "aiter_forward", "aiter_backward", "aiter_rows", "aiter_paged", "aiter_moe"),
-    "triton": ("triton_cases",), "clang": ("clang_cases",), "vectors": (), "binding": (), "decode": (),
+    "triton": ("triton_cases",), "clang": ("clang_cases",), "vectors": (), "binding": (), "decode": (), "static": (),
 }  # fmt: skip
 _TIMEOUT = 300.0
 _Row = dict[str, Any]
@@ -115,6 +117,17 @@ def _decode() -> _Row:
     return {**record, "passed": done.returncode == 0}
 
 
+def _static() -> _Row:
+    """Every one of AITER's files under the static check, and Triton's code objects."""
+    found = static_checks.sweep()
+    found["compiled"] = static_checks.of_cases(_cases("triton", ""))
+    return {**found, "passed": static_table.passed(found)}
+
+
+_WHOLE = {"binding": _binding, "decode": _decode, "static": _static}
+"""Sections that look at all files at once."""
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sections", nargs="*", metavar="SECTION", help="all by default")
@@ -129,8 +142,8 @@ def main() -> int:
     for section in wanted:
         start = time.perf_counter()
         try:
-            if section in ("binding", "decode"):
-                report[section] = _binding() if section == "binding" else _decode()
+            if section in _WHOLE:
+                report[section] = _WHOLE[section]()
             elif section == "vectors":
                 report["rows"] += _vectors(options.vectors, options.match)
             else:
@@ -145,6 +158,9 @@ def main() -> int:
     if not options.match and set(wanted) == set(SECTIONS) and not report["skipped"].keys() - {"vectors"}:
         Path("docs/foreign.md").write_text(table.document(report))
         print("table: docs/foreign.md")
+    if "static" in report:
+        Path("docs/foreign_findings.md").write_text(static_table.document(report["static"]))
+        print("table: docs/foreign_findings.md")
     print(f"figures: {OUT / 'foreign.json'}")
     return 0 if table.passed(report) else 1
 

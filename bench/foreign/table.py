@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Any
 
+from bench.foreign import static_table
 from bench.foreign.wheel import REQUIREMENT
 
 _Row = dict[str, Any]
@@ -24,7 +25,7 @@ _GROUPS = {
 
 def passed(report: _Row) -> bool:
     """Whether nothing that ran is wrong."""
-    sections = [report[key] for key in ("binding", "decode") if key in report]
+    sections = [report[key] for key in ("binding", "decode", "static") if key in report]
     return all(row["passed"] for row in (*report["rows"], *sections))
 
 
@@ -38,6 +39,8 @@ def summary(report: _Row) -> str:
         lines.append(_binding(report["binding"]))
     if "decode" in report:
         lines.append(_decode(report["decode"]))
+    if "static" in report:
+        lines.append(static_table.summary(report["static"]))
     return "\n".join(lines)
 
 
