@@ -71,6 +71,15 @@ def test_undefined_data_decides() -> None:
     assert one_wave("  s_cmp_eq_u32 s2, 0\n  s_cbranch_scc1 .Lnext\n.Lnext:\n") == []
 
 
+def test_the_return_address_of_a_call_is_defined() -> None:
+    body = "  s_call_b64 s[50:51], .Lfunction\n  s_endpgm\n.Lfunction:\n  s_setpc_b64 s[{}]\n"
+    assert one_wave(body.format("50:51")) == []
+    far = "  s_getpc_b64 s[52:53]\n  s_add_u32 s52, s52, 16\n  s_addc_u32 s53, s53, 0\n"
+    far += "  s_swappc_b64 s[50:51], s[52:53]\n"
+    assert one_wave(far + "  s_endpgm\n  s_setpc_b64 s[50:51]\n") == []
+    assert "undefined-branch" in one_wave(body.format("54:55"))
+
+
 def test_lds_that_nobody_wrote() -> None:
     read = "  ds_read_b32 v5, v1{}\n  s_waitcnt lgkmcnt(0)\n" + STORE
     write = "  ds_write_b32 v1, v0\n  s_waitcnt lgkmcnt(0)\n"

@@ -199,6 +199,7 @@ void check_operands(Wave *w, const Watch *a) {
   if (a->role == BRANCHES) {
     bit = check_first_undefined(me, a->reads, 0, &lane);
     if (bit != NONE) check_undefined(w, a, UNDEFINED_BRANCH, bit, NONE, 0);
+    define_results(me, a, ~0ull); /* a call's return address */
   } else if (a->role >= LDS_LOADS && a->role != PERMUTES) {
     uint64_t lanes = a->space >= SCALAR_SPACE ? ~0ull : exec_mask(w);
     bit = lanes ? check_first_undefined(me, a->address, lanes, &lane) : NONE;
