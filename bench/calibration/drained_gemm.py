@@ -25,8 +25,6 @@ def gemm_drained(A: gl("bf16"), B: gl("bf16"), C: gl("bf16"), *, order=grid.mode
     )
     a, b = p.a_tile(), p.b_tile(copies=2)
     c = rt(f32, *part, copies=(2, 2), file="agpr")
-    for each in c:
-        zero(each)
 
     def math(i, j):
         return p.mma(c[i, j], a, b[j])
@@ -35,6 +33,8 @@ def gemm_drained(A: gl("bf16"), B: gl("bf16"), C: gl("bf16"), *, order=grid.mode
         turns = PingPong(late=wave.row)
         for h in range(2):
             p.copy_b(0, h), p.copy_a(0, h)
+        for each in c:  # while the first copies are on their way
+            zero(each)
         turns.begin()
         wait_for(*p.tiles(0))
         barrier()
