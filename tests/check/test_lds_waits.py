@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+
 import pytest
+from tests.sim.assembled import code_object, pointers
 
 from pykittens.check.findings import Finding, Report
+from pykittens.check.static import check
 
 from .assembled import codes, report
 
@@ -207,3 +212,25 @@ def test_a_poll_of_a_flag_is_taken_as_a_barrier_and_noted() -> None:
     code += "  ds_read_b32 v3, v2\n  s_waitcnt lgkmcnt(0)\n"
     assert kinds(code.format("ds_add_u32 v5, v0 offset:4096")) == ["lds-race"]
     assert kinds(code.format("ds_add_rtn_u32 v6, v5, v0 offset:4096")) == ["lds-not-proved note"]
+
+
+@dataclass(frozen=True)
+class _Compiled:
+    """What the check asks of a compiled kernel."""
+
+    code_object: bytes
+    at: int
+    name: str = "k"
+    registers: SimpleNamespace = field(default_factory=lambda: SimpleNamespace(lives=[]))
+
+    def lds_names(self) -> dict[int, str]:
+        return {self.at: "As read"}
+
+
+def test_the_shared_tile_is_named() -> None:
+    body = START + M0 + COPY + "  ds_read_b32 v3, v1\n  s_waitcnt vmcnt(0) lgkmcnt(0)\n  s_endpgm\n"
+    data = code_object(body, "gfx950", pointers(1), tuple(sorted({"vgprs": 32, **LDS}.items())))
+    (found,) = check(data).by_code("lds-order")
+    assert found.tile is None and found.pc is not None
+    (named,) = check(_Compiled(data, found.pc)).by_code("lds-order")
+    assert named.tile == "As read"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 from pykittens.asm.code_object import CodeObject, read
@@ -19,12 +20,19 @@ from pykittens.errors import InputError
 
 
 class Compiled(Protocol):
-    """A compiled kernel (`pykittens.Executable`); ``registers`` is its register map (`tile.allocate.RegisterMap`)."""
+    """A compiled kernel (`pykittens.Executable`); ``registers`` is its register map (`tile.allocate.RegisterMap`).
+
+    lds_names: the shared tile that an instruction accesses and how (``Bs read``), by the instruction's address.
+    """
 
     name: str
     code_object: bytes
     registers: Any
 
+    def lds_names(self) -> Mapping[int, str]: ...
+
+
+_LDS_ORDER = ("lds-order", "lds-race")
 
 Source = bytes | str | os.PathLike[str] | Compiled | CodeObject
 
@@ -45,6 +53,7 @@ def check(source: Source, kernel: str | None = None, arch: str | None = None) ->
         code = follow(code_object, each, places, tiles)
         instructions += len(code.instructions)
         findings += check_kernel(code)
+    findings = _with_shared_tiles(source, findings)
     return Report.of(code_object.arch, name, [k.name for k in kernels], findings, instructions)
 
 
@@ -62,6 +71,16 @@ def _tiles(source: Source) -> Sequence[NamedRegisters]:
     if isinstance(source, (CodeObject, bytes, bytearray, memoryview, str, os.PathLike)):
         return ()
     return [(life.tile.name, life.tile.regs or ()) for life in source.registers.lives]
+
+
+def _with_shared_tiles(source: Source, findings: list[Finding]) -> list[Finding]:
+    """Findings about the order of LDS accesses name the shared tile of a kernel of ours."""
+    if isinstance(source, (CodeObject, bytes, bytearray, memoryview, str, os.PathLike)):
+        return findings
+    if not any(f.code in _LDS_ORDER for f in findings):
+        return findings
+    names = source.lds_names()
+    return [replace(f, tile=names.get(f.pc or 0)) if f.code in _LDS_ORDER else f for f in findings]
 
 
 def _code_object(source: Source, arch: str | None) -> tuple[CodeObject, str]:
