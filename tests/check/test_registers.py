@@ -72,6 +72,32 @@ def test_registers_beyond_the_allocation() -> None:
     assert found.why == "a40 is register 104 of a lane, and the kernel descriptor allocates 96"
 
 
+_64_AND_32 = {"granulated_workitem_vgpr_count": 11, "accum_offset_field": 15}
+"""96 registers, AGPRs from 64 on."""
+_SCALARS_48 = {"granulated_wavefront_sgpr_count": 5}
+"""48 SGPRs, six of them at the end for VCC and others."""
+
+
+@pytest.mark.parametrize(
+    ("body", "fields", "found"),
+    [
+        ("v_accvgpr_write_b32 a31, 0", _64_AND_32, None),
+        ("v_accvgpr_write_b32 a32, 0", _64_AND_32, "register-range"),
+        ("v_mov_b32 v63, 0", _64_AND_32, None),
+        ("v_mov_b32 v64, 0", _64_AND_32, "agpr-alias"),
+        ("v_mov_b64 v[62:63], 0", _64_AND_32, None),
+        ("v_mov_b64 v[64:65], 0", _64_AND_32, "agpr-alias"),
+        ("s_mov_b32 s41, 0", _SCALARS_48, None),
+        ("s_mov_b32 s42, 0", _SCALARS_48, "register-range"),
+        ("s_mov_b64 vcc, 0", _SCALARS_48, None),
+    ],
+)  # fmt: skip
+def test_the_last_register_that_is_allocated_and_the_one_behind(
+    body: str, fields: dict[str, int], found: str | None
+) -> None:
+    assert [f.code for f in check(with_descriptor(f"  {body}\n", **fields)).findings] == [found] * (found is not None)
+
+
 def test_the_highest_register_is_told_and_the_others_counted() -> None:
     body = "".join(f"  v_mov_b32 v{n}, 0\n" for n in (40, 50, 45))
     found = only(with_descriptor(body, granulated_workitem_vgpr_count=3, accum_offset_field=15))
@@ -92,6 +118,7 @@ def test_scalar_registers_beyond_the_allocation() -> None:
 def test_odd_tuples() -> None:
     """v_pk_add_f32 v[1:2], v[4:5], v[4:5], which no assembler writes and no disassembler reads."""
     assert codes("  .long 0xd3b24001, 0x18020904\n") == ["illegal-instruction"]
+    assert codes("  v_mov_b64 v[4:5], 0\n  .long 0xd3b24002, 0x18020904\n") == []
 
 
 def test_lds_offsets_beyond_the_lds() -> None:
