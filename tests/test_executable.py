@@ -211,10 +211,10 @@ def test_a_code_object_for_another_chip() -> None:
 # -- grid orders ---------------------------------------------------------------------------------------------------
 def test_order_for_takes_arrays_and_shapes_and_is_what_a_launch_has() -> None:
     built = pk.compile(pk.kernels.gemm, "gfx950", tile="192x256")
-    shapes = (9216, 64), (9216, 64), (9216, 9216)
+    shapes = (9216, 9216), (9216, 9216), (9216, 9216)
     order = built.order_for(*shapes)
     assert isinstance(order, Chiplet)
-    assert order == pk.best_order(9216, 9216, 64, (192, 256), "gfx950")
+    assert order == pk.best_order(9216, 9216, 9216, (192, 256), "gfx950")
     assert built.order_for(*(np.broadcast_to(np.uint8(0), shape) for shape in shapes)) == order
     t = tensors(4, 4)
     assert exe().order_for(*t.values()) == RowMajor()

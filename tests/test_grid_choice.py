@@ -66,6 +66,14 @@ def test_what_a_launch_gets_is_never_slower_than_row_major_and_near_the_best(gri
     assert seconds <= 1.01 * searched(grid, arch, most=1000)[0].figures.seconds
 
 
+def test_what_gains_less_than_its_code_takes_is_left() -> None:
+    """With little to read for each tile, the order of the tiles matters little."""
+    deep, shallow = (pk.best_order(9216, 9216, k, (192, 256)) for k in (9216, 64))
+    assert isinstance(deep, Chiplet)
+    assert shallow == RowMajor()
+    assert searched(GemmGrid(9216, 9216, 64, (192, 256)), "gfx950")[0].order != RowMajor()
+
+
 def test_grids_of_any_size_get_an_order() -> None:
     for m, n, batch in ((1 << 20, 1 << 20, 1), (1 << 24, 16, 1), (16, 1 << 24, 1), (16, 16, 1 << 20), (16, 16, 1)):
         order = pk.best_order(m, n, 4096, (16, 16), batch=batch)
