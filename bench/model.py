@@ -123,9 +123,10 @@ def speed() -> dict[str, Any]:
     first: Any = None
     for name, options in (("first", {}), ("variant", {"tile": "192x256"}), ("again", {})):
         exe = pk.compile(pk.kernels.gemm, "gfx950", **options)
-        start = time.perf_counter()
+        start, processor = time.perf_counter(), time.process_time()
         prediction = pk.predict(exe, *[(SIZE, SIZE)] * 3)
         found[name] = time.perf_counter() - start
+        found[f"{name}_processor"] = time.process_time() - processor
         first = first or prediction
     found["same"] = json.dumps(first.figures()) == json.dumps(prediction.figures())
     return found

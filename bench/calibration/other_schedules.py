@@ -8,7 +8,7 @@ from .streams import Program, Wave
 
 MFMA, MFMA_F16 = "v_mfma_f32_32x32x16_bf16", "v_mfma_f32_32x32x16_f16"
 ROW_CLK = 64
-"""L1 time of an access of 16 bytes or less a lane to pieces of 32 rows: 2 clk for each line of 128 bytes."""
+"""L1 time of an access whose neighbouring lanes lie in different rows: a clk a lane, as `costs` has it."""
 
 
 def _rows(wave: Wave, accesses: int, touched: int) -> None:

@@ -63,6 +63,20 @@ def test_short_rows_cost_gfx942_double() -> None:
         assert int(found["l1_clk"][0]) == clk
 
 
+@pytest.mark.parametrize(
+    ("nbytes", "offsets", "clk"),
+    [
+        (16, LANE % 32 * 4096 + LANE // 32 * 16, 64),  # neighbours in different rows
+        (16, LANE // 8 * 4096 + (LANE % 8 ^ LANE // 8) * 16, 16),  # rows of 128 bytes, swizzled
+        (8, LANE % 16 * 4096 + LANE // 16 * 8, 64), (8, LANE // 4 * 4096 + LANE % 4 * 8, 16),
+        (4, LANE // 16 * 4096 + LANE % 16 * 4, 4), (4, LANE % 2 * 4096 + LANE // 2 * 4, 8),
+    ],
+)  # fmt: skip
+def test_neighbouring_lanes_share_a_clk_only_in_one_piece(nbytes: int, offsets: np.ndarray, clk: int) -> None:
+    (found,) = costs((load(nbytes), offsets, int(ALL))).waves
+    assert int(found["l1_clk"][0]) == clk
+
+
 def test_lines_already_in_the_l1_are_not_asked_for_again() -> None:
     (found,) = costs((load(16), LANE * 16, int(ALL)), (load(16), LANE * 16, int(ALL))).waves
     assert found["lines"].tolist() == [8, 0]

@@ -282,9 +282,28 @@ def _l1_clk(each: Accesses, rows: Array, arch: Arch) -> Array:
     issue = arch.issue
     whole = {1: issue.vmem_x1_clk, 2: issue.vmem_x2_clk}.get(max(1, each.nbytes // 4), issue.vmem_x4_clk)
     share = -(-whole * each.active.sum(axis=1) // LANES)
-    clk: Array = np.maximum(share, rows * (issue.vmem_row_bytes // arch.memory.l1_to_cu_bytes_per_clk))
-    at_least: Array = np.maximum(clk, 1)
+    width = arch.memory.l1_to_cu_bytes_per_clk
+    clk: Array = np.maximum(share, rows * (issue.vmem_row_bytes // width))
+    at_least: Array = np.maximum(np.maximum(clk, _pieces(each, width)), 1)
     return at_least
+
+
+def _pieces(each: Accesses, width: int) -> Array:
+    """Pieces of ``width`` bytes that an access takes one by one, (n,).
+
+    Lanes take turns, as many at a time as fill a piece: neighbours in one piece share it, others do not.
+    """
+    lanes = max(1, width // max(4, each.nbytes))
+    lanes = 1 << lanes.bit_length() - 1
+    count, turns = len(each.step), LANES // lanes
+    active = each.active.reshape(count, turns, lanes)
+    first, last = (
+        np.where(active, (each.addresses.reshape(active.shape) + end) // width, -1) for end in (0, each.nbytes - 1)
+    )
+    pieces = np.sort(np.concatenate([first, last], axis=2), axis=2)
+    different = (pieces[..., 1:] != pieces[..., :-1]).sum(axis=(1, 2)) + turns
+    without: Array = different - (pieces[..., 0] < 0).sum(axis=1)
+    return without
 
 
 def _modifier(instruction: Instruction, name: str) -> int:

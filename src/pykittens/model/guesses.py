@@ -39,6 +39,7 @@ _USED = {
 """Facts of the chip that each kind of instruction is timed by."""
 
 _WRITES = f"{FITTED.hbm_write_gbps:g} GB/s on gfx950"
+_SCATTER = "HipKittens' attention, whose neighbours lie in different rows, agrees at five lengths"
 _TYPES = ", ".join(f"{name} {share:g}" for name, share in TYPE_CLOCK.items())
 _OWN = {
     None: (
@@ -55,6 +56,7 @@ _OWN = {
         ("MFMAs after a pause", "start at once", "Gluon tells of di/dt stalls, without figures"),
     ),
     Kind.LOAD: (
+        ("vector L1", "64 bytes' worth of neighbouring lanes a clk, and a clk for every 64 bytes they touch", _SCATTER),
         ("caches", "empty when the launch starts", "as in benchmarks that take tensors in turn"),
         ("hits in a round", "wait as long as the misses they follow", "workgroups of a round keep step"),
         ("hits and misses", "spread evenly over the loads", "no published order"),
