@@ -168,6 +168,26 @@ def test_waves_a_barrier_apart_are_followed(order: Order) -> None:
     assert codes(body(1), order=order) == ["lds-race"]
 
 
+@pytest.mark.parametrize("order", ORDERS, ids=repr)
+def test_lds_through_flat_addresses(order: Order) -> None:
+    """As `exchange`, with one side or both in FLAT instructions."""
+    setup = "  s_mov_b64 s[8:9], src_shared_base\n  v_lshlrev_b32 v1, 2, v0\n  v_xor_b32 v2, 0x100, v1\n"
+    setup += "  v_mov_b32 v5, s9\n  v_mov_b32 v4, v1\n  v_mov_b32 v6, v2\n  v_mov_b32 v7, s9\n"
+    writes = ("  ds_write_b32 v1, v0\n", "  flat_store_dword v[4:5], v0\n")
+    reads = ("  ds_read_b32 v3, v2\n", "  flat_load_dword v3, v[6:7]\n")
+    wait = "  s_waitcnt vmcnt(0) lgkmcnt(0)\n"
+    store = "  s_load_dwordx2 s[8:9], s[0:1], 0x0\n  s_waitcnt lgkmcnt(0)\n  global_store_dword v1, v3, s[8:9]\n"
+    for write in writes:
+        for read in reads:
+            assert codes(setup + write + wait + "  s_barrier\n" + read + wait + store, order=order) == []
+            assert codes(setup + write + "  s_barrier\n" + wait + read + wait, order=order) == ["lds-race"]
+            assert codes(setup + write + wait + read + wait, order=order) == ["lds-race"]
+    assert codes(setup + reads[1] + wait + store, order=order) == ["undefined-store"]
+    add = "  v_mov_b32 v8, 1\n  flat_atomic_add v3, v[4:5], v8 sc0\n"
+    assert codes(setup + writes[0] + wait + add + wait + store, order=order) == []
+    assert codes(setup + add + wait + store, order=order) == ["undefined-store"]
+
+
 def test_bytes_of_one_dword_are_told_apart() -> None:
     apart = split("  v_mov_b32 v1, 0\n  ds_write_b8 v1, v21\n", "  v_mov_b32 v1, 1\n  ds_write_b8 v1, v21\n")
     same = split("  v_mov_b32 v1, 0\n  ds_write_b16 v1, v21\n", "  v_mov_b32 v1, 1\n  ds_write_b8 v1, v0\n")

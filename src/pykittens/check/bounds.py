@@ -27,7 +27,7 @@ def bounds(event: Event, place_of: PlaceOf) -> Finding | None:
 
 
 _UNCHECKED = {
-    Unchecked.FLAT_TO_LDS: "a FLAT instruction reaches LDS, whose races and undefined bytes are not followed there",
+    Unchecked.FLAT_TO_LDS: "some lanes of a FLAT instruction reach LDS and others do not, which is not followed",
     Unchecked.TOO_MANY_READS: "it writes what other waves of its workgroup read, and they read more than is remembered",
     Unchecked.TOO_MANY_ATOMICS: "more atomics order workgroups than there is room for",
     Unchecked.DISCARDS: "it may throw away what was written to memory, which is not followed",

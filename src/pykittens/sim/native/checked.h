@@ -209,6 +209,8 @@ void check_flags_settled(Checker *c, Watched *me, uint32_t wave);
 
 /* Before an operation on LDS, and on other memory: of a copy to LDS the latter first. */
 void check_lds(Wave *w, const Watch *a);
+/* The same for a FLAT access whose lanes all lead to LDS. */
+void check_flat_lds(Wave *w, const Watch *a, const Lanes *at);
 /* Which of the data that it moves is undefined, between registers and LDS. */
 void check_lds_data(Wave *w, const Watch *a, const LdsPlaces *at);
 int32_t check_memory(Wave *w, const Watch *a);

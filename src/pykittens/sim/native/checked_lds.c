@@ -168,27 +168,41 @@ static uint64_t places(Access *x, uint64_t lanes, uint32_t piece, uint32_t *at) 
   return lanes & inside;
 }
 
-void check_lds(Wave *w, const Watch *a) {
+/* Checks the pieces at the places of a DS instruction, or of what counts as one, with numbers of class `in`. */
+static void pieces(Wave *w, const Watch *a, uint32_t in, LdsPlaces *to, uint64_t lanes) {
   Checker *c = w->group->checker;
   Watched *me = &c->wave[w->id];
-  uint32_t in = a->in == VM ? VM : DS;
   Access x = {.w = w, .a = a, .c = c, .limit = check_limits(w, in), .me = w->id, .waves = w->group->launch->waves};
   x.atomic = a->role == LDS_ATOMIC, x.writes = a->role != LDS_LOADS;
   x.stamp = CELL(me->issued[in], x.atomic, w->id, in, a->index);
   if (!x.writes) me->last_read = x.stamp;
-  uint64_t lanes = exec_mask(w);
-  if (a->single) lanes &= -lanes;
-  LdsPlaces to;
   for (uint32_t piece = 0; piece < a->pieces; piece++) {
-    to.inside[piece] = places(&x, lanes, piece, to.at[piece]);
-    EACH_LANE(lane, quick(&x, to.inside[piece], to.at[piece], a->bytes)) {
+    if (a->space != FLAT_SPACE) to->inside[piece] = places(&x, lanes, piece, to->at[piece]);
+    EACH_LANE(lane, quick(&x, to->inside[piece], to->at[piece], a->bytes)) {
       x.lane = (uint32_t)lane;
-      touch(&x, piece, to.at[piece][lane], a->bytes);
+      touch(&x, piece, to->at[piece][lane], a->bytes);
     }
     if (!x.atomic) continue;
-    EACH_LANE(lane, to.inside[piece])
-    for (uint32_t i = 0; i < a->bytes; i += 4) c->atomic[w->id * c->lds_dwords + (to.at[piece][lane] + i) / 4] = x.stamp;
+    EACH_LANE(lane, to->inside[piece])
+    for (uint32_t i = 0; i < a->bytes; i += 4) c->atomic[w->id * c->lds_dwords + (to->at[piece][lane] + i) / 4] = x.stamp;
   }
   if (x.atomic) c->atomics = 1;
-  check_lds_data(w, a, &to);
+  check_lds_data(w, a, to);
+}
+
+void check_lds(Wave *w, const Watch *a) {
+  uint64_t lanes = exec_mask(w);
+  LdsPlaces to;
+  pieces(w, a, a->in == VM ? VM : DS, &to, a->single ? lanes & -lanes : lanes);
+}
+
+/* Between a wave's own DS and FLAT accesses to one place the order is not checked, as if FLAT were DS. */
+void check_flat_lds(Wave *w, const Watch *a, const Lanes *at) {
+  Watch as = *a;
+  as.role = a->role == LOADS ? LDS_LOADS : a->role == STORES ? LDS_STORES : LDS_ATOMIC;
+  as.pieces = 1, as.bytes = a->extent, as.data[1] = NONE;
+  LdsPlaces to = {.inside = {at->whole, 0}};
+  for (uint32_t lane = 0; lane < LANES; lane++)
+    to.at[0][lane] = (uint32_t)(at->pointer[lane] - (uint64_t)(uintptr_t)w->group->lds);
+  pieces(w, &as, DS, &to, at->whole);
 }

@@ -58,10 +58,11 @@ static const Shadow *base_of(Wave *w, uint64_t address) {
   return host ? check_shadow(w->group->checker, (uint64_t)(uintptr_t)host) : 0;
 }
 
-static int reaches_lds(const Wave *w, const Lanes *at) {
-  uint64_t lds = (uint64_t)(uintptr_t)w->group->lds, size = w->group->launch->lds_bytes;
-  EACH_LANE(lane, at->whole) if (at->pointer[lane] - lds < size) return 1;
-  return 0;
+/* The lanes that lead to LDS. */
+static uint64_t lanes_in_lds(const Wave *w, const Lanes *at) {
+  uint64_t lds = (uint64_t)(uintptr_t)w->group->lds, size = w->group->launch->lds_bytes, found = 0;
+  EACH_LANE(lane, at->whole) found |= (uint64_t)(at->pointer[lane] - lds < size) << lane;
+  return found;
 }
 
 static int32_t reach(const Access *x, Lanes *at) {
@@ -87,7 +88,12 @@ static int32_t vector(Access *x) {
   uint64_t out_of_range = w->group->counter[BUFFER_OUT_OF_RANGE];
   if (reach(x, &at) != NEXT) return FAULT;
   w->group->counter[BUFFER_OUT_OF_RANGE] = out_of_range; /* the operation itself counts it */
-  if (a->space == FLAT_SPACE && reaches_lds(w, &at)) check_gives_up(w, a, FLAT_TO_LDS);
+  uint64_t in_lds = a->space == FLAT_SPACE ? lanes_in_lds(w, &at) : 0;
+  if (in_lds && in_lds == at.whole) {
+    check_flat_lds(w, a, &at);
+    return NEXT;
+  }
+  if (in_lds) check_gives_up(w, a, FLAT_TO_LDS);
   if (a->space != SCRATCH_SPACE) {
     if (a->space != FLAT_SPACE && a->access.f[BASE] != NONE) {
       uint64_t base = scalar_pair(w, a->access.f[BASE]);
