@@ -214,9 +214,8 @@ def main() -> int:
     for kernel in sorted({row["kernel"] for row in missing}):
         print(f"  {kernel}: {NOT_REBUILT[kernel]}")
     took = speed()
-    print(
-        f"a prediction of our GEMM at {SIZE} cubed: {took['first']:.1f} s; of a later variant: {took['variant']:.1f} s"
-    )
+    for name, words in (("first", f"a prediction of our GEMM at {SIZE} cubed"), ("variant", "of a later variant")):
+        print(f"{words}: {took[name]:.1f} s ({took[f'{name}_processor']:.1f} s of one processor)")
     print(f"the first one again: {'the same' if took['same'] else 'NOT the same'}")
     OUT.mkdir(exist_ok=True)
     report = {
