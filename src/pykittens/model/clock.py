@@ -80,6 +80,8 @@ def clock(device: Device, activity: Activity, fitted: Fitted = FITTED) -> Clock:
         fact = device.fact("matrix_clock_mhz")
         full = peak / _root(1 + (_cube(peak / device.matrix_clock_mhz) - 1) / _DENSE)
         source, note = fact.source, f"between the peak and matrix_clock_mhz: {fact.note}"
+    if not work.flops:
+        note = "the peak, less what vector instructions draw"
     full *= TYPE_CLOCK.get(work.type, 1.0)
     doing = activity.matrix + fitted.vector_power * activity.vector
     mhz = peak / _root(1 + (_cube(peak / full) - 1) * doing)
