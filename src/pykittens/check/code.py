@@ -94,13 +94,13 @@ class KernelCode:
         return Paths(Code(self.arch, self.kernel, self.instructions, self.graph, reads_, writes_, blind, needed))
 
     @cached_property
-    def lds_places(self) -> dict[int, LdsPlace | None]:
-        """Where LDS instructions go, as far as the code tells, of all that are reached."""
+    def lds_places(self) -> dict[tuple[int, int], LdsPlace | None]:
+        """Where LDS instructions go, as far as the code tells: by block of ``paths.apart`` and number."""
         places = LdsPlaces(self.instructions, self.arch, self.accum_offset)
-        for _, here in self.paths.found:
+        for block, here in self.paths.found:
             for each in here:
                 if uses_lds(self.instructions[each.n]):
-                    places.add(each)
+                    places.add(block, each)
         return places.settled()
 
     @cached_property

@@ -73,27 +73,23 @@ class Place:
 
 
 class Places:
-    """The places of all LDS accesses of a kernel, by the number of the instruction; None where they are not told."""
+    """The places of all LDS accesses of a kernel, by (block of `Paths.apart`, number of the instruction).
+
+    None where they are not told.
+    """
 
     def __init__(self, instructions: Sequence[Instruction], arch: str, accum_offset: int) -> None:
         self._instructions, self._accum_offset = instructions, accum_offset
         self._stride = get(arch).load_to_lds_wide_stride
-        self._seen: dict[int, list[tuple[Symbol | None, list[Request], int]] | None] = {}
-        self._same: set[tuple[object, ...]] = set()
+        self._alike: dict[tuple[int, int], tuple[object, ...]] = {}
+        self._told: dict[tuple[object, ...], tuple[Symbol | None, list[Request]] | None] = {}
 
-    def add(self, found: Found) -> None:
-        """One more path that leads to an LDS access."""
+    def add(self, block: int, found: Found) -> None:
+        """One more access."""
         # Numbers are made once each (numbers.py), so that the same ones are the same objects.
-        same = (found.n, found.waves, *found.values.items())
-        if same in self._same:
-            return
-        self._same.add(same)
-        before = self._seen.setdefault(found.n, [])
-        requests = self._requests(found)
-        if requests is None or before is None:
-            self._seen[found.n] = None
-        else:
-            before.append((*requests, found.waves))
+        alike = self._alike[block, found.n] = (found.n, found.waves, *found.values.items())
+        if alike not in self._told:
+            self._told[alike] = self._requests(found)
 
     def _requests(self, found: Found) -> tuple[Symbol | None, list[Request]] | None:
         instruction, values = self._instructions[found.n], found.values
@@ -110,28 +106,19 @@ class Places:
         m0 = start.words[:, 0] if register is None else np.zeros(len(lanes), np.int64)
         return start.symbol, lds_requests(instruction, address, m0, lanes & here, self._stride)
 
-    def settled(self) -> dict[int, Place | None]:
-        """One place for each access: told where all paths agree, or come with different waves."""
-        everything = [r for seen in self._seen.values() if seen for _, requests, _ in seen for r in requests]
+    def settled(self) -> dict[tuple[int, int], Place | None]:
+        """All that were added."""
+        everything = [r for told in self._told.values() if told is not None for r in told[1]]
         aligned = all(r.lane_bytes % _DWORD == 0 and not (r.addresses % _DWORD).any() for r in everything)
         granule = _DWORD if aligned else 1
-        return {n: self._joined(seen, granule) for n, seen in self._seen.items()}
+        places = {alike: None if told is None else _place(*told, granule) for alike, told in self._told.items()}
+        return {key: places[alike] for key, alike in self._alike.items()}
 
-    def _joined(self, seen: list[tuple[Symbol | None, list[Request], int]] | None, granule: int) -> Place | None:
-        joined: dict[int, tuple[Symbol | None, int]] = {}
-        count = 0
-        for symbol, requests, waves in seen or ():
-            bytes_of = _bytes(requests, granule, symbol is not None)
-            count = len(bytes_of)
-            for w, accessed in enumerate(bytes_of):
-                if waves >> w & 1 and joined.setdefault(w, (symbol, accessed)) != (symbol, accessed):
-                    return None
-        symbols = {symbol for symbol, _ in joined.values()}
-        if len(symbols) != 1:
-            return None
-        ends = [r.addresses[r.active] + r.lane_bytes - 1 for _, requests, _ in seen or () for r in requests]
-        last = max((int(end.max()) for end in ends if end.size), default=-1)
-        return Place(symbols.pop(), tuple(joined.get(w, (None, 0))[1] for w in range(count)), granule, last)
+
+def _place(symbol: Symbol | None, requests: Sequence[Request], granule: int) -> Place:
+    ends = [r.addresses[r.active] + r.lane_bytes - 1 for r in requests]
+    last = max((int(end.max()) for end in ends if end.size), default=-1)
+    return Place(symbol, tuple(_bytes(requests, granule, symbol is not None)), granule, last)
 
 
 def _lanes(words: Words) -> Words:

@@ -57,35 +57,28 @@ _Pair = tuple[str, int, int]
 
 @dataclass(frozen=True)
 class _Early:
-    """always: on all ways from the one access to the other. waits: what is missing. same_turn: without a barrier."""
+    """always: on all ways from the one access to the other. waits: what is missing. same_turn: without a barrier.
+
+    places: of the access that comes too early, and of the other.
+    """
 
     always: bool
     waits: dict[str, int]
     same_turn: bool
+    places: tuple[Place, Place]
 
 
 def check_lds_waits(model: WaitModel) -> list[Finding]:
-    """LDS accesses that come too early after another one to the same bytes, each pair once."""
+    """LDS accesses that come too early after another one to the same bytes, once for each pair of blocks."""
     code = model.code
-    told = {n: place for n, place in code.lds_places.items() if place is not None}
-    findings = _Order(model, told).findings() if told else []
-    copies = any(loads_to_lds(code.instructions[n]) for n in code.lds_places)
-    if copies and len(told) < len(code.lds_places):
-        findings.append(_not_told(code, len(code.lds_places) - len(told), len(code.lds_places)))
-    polls = _polls(code)
-    if copies and polls:
-        findings.append(_by_flags(code, len(polls)))
+    order = _Order(model)
+    findings = order.findings()
+    total = {n for _, n in code.lds_places}
+    if any(loads_to_lds(code.instructions[n]) for n in total):
+        unknown = {n for (_, n), place in code.lds_places.items() if place is None}
+        findings += [_not_told(code, len(unknown), len(total))] * bool(unknown)
+        findings += [_by_flags(code, len(order.polls))] * bool(order.polls)
     return findings
-
-
-def _polls(code: KernelCode) -> set[int]:
-    """LDS atomics with a result."""
-    found = set()
-    for n in code.lds_places:
-        access = code.instructions[n].definition.access
-        if access is not None and access.kind == "atomic" and code.instructions[n].dsts:
-            found.add(n)
-    return found
 
 
 def _by_flags(code: KernelCode, count: int) -> Finding:
@@ -99,19 +92,26 @@ def _not_told(code: KernelCode, count: int, total: int) -> Finding:
 
 
 class _Order:
-    """One kernel's accesses at known places, over all paths."""
+    """One kernel's accesses at known places, over all paths. Each is told apart by its block, and has a number here."""
 
-    def __init__(self, model: WaitModel, places: dict[int, Place]) -> None:
-        self.model, self.code, self.places = model, model.code, places
+    def __init__(self, model: WaitModel) -> None:
+        self.model, self.code = model, model.code
         instructions = self.code.instructions
+        self.polls = {n for _, n in self.code.lds_places if instructions[n].dsts and self._kind(n) == "atomic"}
+        told = [(key, place) for key, place in self.code.lds_places.items() if place is not None]
+        self._number = {key: k for k, (key, _) in enumerate(told)}
+        self._place = [place for _, place in told]
+        self._n = [n for (_, n), _ in told]
         self._own, self._cross = self._conflicts()
         # Most accesses meet no other one that they would have to wait for.
-        self.places = {n: place for n, place in places.items() if self._own[n] or self._cross[n]}
+        meet = [k for k in range(len(told)) if self._own[k] or self._cross[k]]
+        self._number = {key: k for key, k in self._number.items() if self._own[k] or self._cross[k]}
         self._owned: dict[object, int] = {}
-        for n, place in self.places.items():
-            if place.symbol is not None:
-                self._owned[place.symbol[0]] = self._owned.get(place.symbol[0], 0) | 1 << n
-        self._barriers = {n for n, i in enumerate(instructions) if i.definition.has("barrier")} | _polls(self.code)
+        for k in meet:
+            symbol = self._place[k].symbol
+            if symbol is not None:
+                self._owned[symbol[0]] = self._owned.get(symbol[0], 0) | 1 << k
+        self._barriers = {n for n, i in enumerate(instructions) if i.definition.has("barrier")} | self.polls
         self._events = [
             [
                 n
@@ -121,12 +121,14 @@ class _Order:
             for block in self.code.paths.apart
         ]
 
-    def _conflicts(self) -> tuple[dict[int, int], dict[int, int]]:
+    def _conflicts(self) -> tuple[list[int], list[int]]:
         """For each access those, as bits, that its own wave, and that another one, must have been done with before."""
         alike: dict[tuple[Place, str], int] = {}
-        for n, place in self.places.items():
-            key = place, self._kind(n)
-            alike[key] = alike.get(key, 0) | 1 << n
+        same: dict[int, int] = {}
+        for k, n in enumerate(self._n):
+            key = self._place[k], self._kind(n)
+            alike[key] = alike.get(key, 0) | 1 << k
+            same[n] = same.get(n, 0) | 1 << k
         own, cross = dict.fromkeys(alike, 0), dict.fromkeys(alike, 0)
         for a, b in combinations_with_replacement(alike, 2):
             kinds = {a[1], b[1]}
@@ -139,9 +141,9 @@ class _Order:
                     own[one] |= alike[other]
                 if in_cross:
                     cross[one] |= alike[other]
-        kind_of = {n: (place, self._kind(n)) for n, place in self.places.items()}
+        keys = [(self._place[k], self._kind(n)) for k, n in enumerate(self._n)]
         # One instruction does the same in all waves, and they need not come to its next turn together.
-        return {n: own[key] for n, key in kind_of.items()}, {n: cross[key] & ~(1 << n) for n, key in kind_of.items()}
+        return [own[key] for key in keys], [cross[key] & ~same[n] for key, n in zip(keys, self._n, strict=True)]
 
     def _kind(self, n: int) -> str:
         access = self.code.instructions[n].definition.access
@@ -152,7 +154,7 @@ class _Order:
 
     def findings(self) -> list[Finding]:
         """One finding for each pair of blocks: the first pair of accesses, and how many there are."""
-        if not self.places:
+        if not self._number:
             return []
         found: dict[_Pair, _Early] = {}
         entries = forward(self.code.paths.apart, _State(), self._through, _State.join)
@@ -175,16 +177,16 @@ class _Order:
         if self._owned:
             state.stale |= self._owned.get(self.code.paths.node(block), 0)
         for n in self._events[block]:
-            bit = 1 << n
-            if n in self.places:
+            k = self._number.get((block, n))
+            if k is not None:
                 if found is not None:
-                    self._judge(n, state, found)
-                state.since |= bit
-                state.stale &= ~bit
+                    self._judge(k, state, found)
+                state.since |= 1 << k
+                state.stale &= ~(1 << k)
             if self.model.waits[n]:
                 self._wait(n, state)
             if self.model.counters[n]:
-                self._issue(n, state)
+                self._issue(n, k, state)
             if n in self._barriers:
                 state.crossing, state.since, state.apart = _bits(state.under_way), 0, state.apart | state.done
             state.stale |= self._owned.get(n, 0)
@@ -193,37 +195,37 @@ class _Order:
         waits = self.code.instructions[n].modifiers
         state.under_way.waited(waits)
         for i, count in list(state.most.items()):
-            (name,) = self.model.counters[i]
+            (name,) = self.model.counters[self._n[i]]
             value = waits.get(name)
             if isinstance(value, int) and value < CAPS[name] and count >= value:
                 state.done |= 1 << i
                 if not state.under_way.under_way(i):
                     del state.most[i]
 
-    def _issue(self, n: int, state: _State) -> None:
-        self.model.issue(state.under_way, n, n in self.places)
+    def _issue(self, n: int, k: int | None, state: _State) -> None:
+        self.model.issue(state.under_way, n, k is not None, k)
         for i, count in list(state.most.items()):
-            (name,) = self.model.counters[i]
+            (name,) = self.model.counters[self._n[i]]
             if name in self.model.counters[n]:
                 state.most[i] = min(count + 1, CAPS[name])
                 state.done |= (count + 1 >= CAPS[name]) << i
-        if n in self.places:
-            state.most[n] = 0
-            state.done &= ~(1 << n)
-            state.apart &= ~(1 << n)
+        if k is not None:
+            state.most[k] = 0
+            state.done &= ~(1 << k)
+            state.apart &= ~(1 << k)
 
-    def _judge(self, n: int, state: _State, found: dict[_Pair, _Early]) -> None:
-        """What instruction ``n`` comes too early after."""
-        own = _bits(state.under_way) & self._own[n] & ~state.stale
-        cross = (state.crossing | state.since) & self._cross[n]
+    def _judge(self, k: int, state: _State, found: dict[_Pair, _Early]) -> None:
+        """What access ``k`` comes too early after."""
+        n = self._n[k]
+        own = _bits(state.under_way) & self._own[k] & ~state.stale
+        cross = (state.crossing | state.since) & self._cross[k]
         for code, others, fine in (("lds-order", own, state.done), ("lds-race", cross, state.apart)):
             for i in _numbers(others):
-                always = not fine >> i & 1
-                if (code, n, i) not in found or always > found[code, n, i].always:
-                    waits = (
-                        state.under_way.needed([i]) if code == "lds-order" else dict.fromkeys(self.model.counters[i], 0)
-                    )
-                    found[code, n, i] = _Early(always, waits, bool(state.since >> i & 1))
+                always, pair = not fine >> i & 1, (code, n, self._n[i])
+                if pair not in found or always > found[pair].always:
+                    counters = self.model.counters[self._n[i]]
+                    waits = state.under_way.needed([i]) if code == "lds-order" else dict.fromkeys(counters, 0)
+                    found[pair] = _Early(always, waits, bool(state.since >> i & 1), (self._place[k], self._place[i]))
 
     def _finding(self, pair: _Pair, early: _Early, times: int) -> Finding:
         code, n, i = pair
@@ -237,13 +239,14 @@ class _Order:
             why = f"and 0 waits are {wait} before the barrier between the two"
             fix = f"put {wait} in front of the barrier"
         where = "" if early.always else ", on some of the ways from there to here"
+        what = self._overlap(n, i, early.places, same=code == "lds-order")
         return Finding(
-            code, f"{self._overlap(n, i, same=code == 'lds-order')} {why}{where}", fix, self.code.place(n),
-            self.code.place(i), kernel=self.code.kernel.name, times=times, level=None if early.always else "note",
+            code, f"{what} {why}{where}", fix, self.code.place(n), self.code.place(i),
+            kernel=self.code.kernel.name, times=times, level=None if early.always else "note",
         )  # fmt: skip
 
-    def _overlap(self, n: int, i: int, same: bool) -> str:
-        a, b = self.places[n], self.places[i]
+    def _overlap(self, n: int, i: int, places: tuple[Place, Place], same: bool) -> str:
+        a, b = places
         pairs = [(w, v) for w in range(len(a.waves)) for v in range(len(b.waves)) if (w == v) == same]
         w, v = next((w, v) for w, v in pairs if a.waves[w] & b.waves[v])
         both = a.waves[w] & b.waves[v]

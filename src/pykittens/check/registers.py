@@ -147,12 +147,15 @@ def _lds_offsets(code: KernelCode) -> list[Finding]:
     """LDS addresses are unsigned, so that none lies below the instruction's own offset."""
     chip, own = get(code.arch).lds_bytes, code.kernel.lds_bytes
     limit = own or chip
+    told: dict[int, int] = {}
+    for (_, n), place in code.lds_places.items():
+        if place is not None and place.symbol is None:
+            told[n] = max(place.last, told.get(n, place.last))
     found = []
     for n, instruction in enumerate(code.instructions):
-        last, place = _last_lds_byte(instruction), code.lds_places.get(n)
-        what = "its offset alone leads"
-        if (last is None or last < limit) and place is not None and place.symbol is None:
-            last, what = place.last, "it leads"
+        last, what = _last_lds_byte(instruction), "its offset alone leads"
+        if (last is None or last < limit) and n in told:
+            last, what = told[n], "it leads"
         if last is not None and last >= limit:
             why = f"{what} to byte {last}, and the workgroup has {limit} bytes of LDS"
             fix = "lower the address, or allocate more LDS (memory given only at launch counts as none here)"

@@ -56,21 +56,24 @@ class WaitModel:
             if written and n not in self.skipped:
                 self._supersede(pending, n, written)
 
-    def issue(self, pending: Pending, n: int, tracked: bool) -> None:
-        """The access of instruction ``n`` starts. One that vskip may skip is no proof that others are older."""
-        counters = self.counters[n]
+    def issue(self, pending: Pending, n: int, tracked: bool, item: int | None = None) -> None:
+        """The access of instruction ``n`` starts, under this number or its own.
+
+        One that vskip may skip is no proof that others are older.
+        """
+        counters, key = self.counters[n], n if item is None else item
         if n in self.skipped:
             alone = Pending()
-            alone.issue(n, counters, tracked)
+            alone.issue(key, counters, tracked)
             for name, items in alone.counts.items():
                 pending.counts[name].update(items)
             return
-        pending.issue(n, counters, tracked)
+        pending.issue(key, counters, tracked)
         for name in counters:
             items, cap = pending.counts[name], CAPS[name]
             # A full counter proves that these are complete.
-            for item in [i for i, count in items.items() if count >= cap]:
-                del items[item]
+            for older in [i for i, count in items.items() if count >= cap]:
+                del items[older]
 
     def _supersede(self, pending: Pending, n: int, written: int) -> None:
         """Earlier loads into the same registers arrive before this one, so that who waits for it waits for them."""
