@@ -175,6 +175,15 @@ def test_round_a_loop() -> None:
     assert kinds(start + LOOP.format(body=body.format("  s_barrier\n"))) == []
 
 
+@pytest.mark.parametrize(("count", "offset", "found"), [(1, 0, []), (1, 1024, ["lds-order"]), (2, 0, ["lds-order"])])
+def test_each_turn_of_a_counted_loop_has_a_place_of_its_own(count: int, offset: int, found: list[str]) -> None:
+    """Two turns copy to two KiB, one each; then the first or the second is read."""
+    code = BUFFER + "  s_mov_b32 s13, 0\n  v_lshlrev_b32 v1, 2, v0\n.Lloop:\n  s_lshl_b32 m0, s13, 10\n  s_nop 0\n"
+    code += COPY + "  s_add_u32 s13, s13, 1\n  s_cmp_lt_u32 s13, 2\n  s_cbranch_scc1 .Lloop\n"
+    code += f"  s_waitcnt vmcnt({count})\n  ds_read_b32 v3, v1 offset:{offset}\n  s_waitcnt vmcnt(0) lgkmcnt(0)\n"
+    assert kinds(code, max_workgroup_size=64) == found
+
+
 def test_a_wait_on_some_ways_alone_is_a_note() -> None:
     """Whether the way without the wait is taken is not told, where a branch depends on what is not known."""
     code = START + M0 + COPY + "  s_cmp_eq_u32 s2, 0\n  s_cbranch_scc1 .Lover\n  s_waitcnt vmcnt(0)\n.Lover:\n"
