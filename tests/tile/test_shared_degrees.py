@@ -122,3 +122,20 @@ def test_pairs_that_cannot_be_moved_are_refused() -> None:
         cost("16x128", "col", "16x32")
     with pytest.raises(BuildError, match="single ones are not packed into registers"):
         cost("16x16", "col", "16x32", arch=gfx942, size=1)
+
+
+@pytest.mark.parametrize(
+    ("arch", "register", "layout", "shared", "size"),
+    [
+        (gfx942, "16x32", "row", "16x64_32_banks", 2), (gfx942, "16x32", "row", "16x32_32_banks", 2),
+        (gfx942, "16x64", "row", "16x128_32_banks", 1), (gfx942, "16x128", "row", "16x128_32_banks", 1),
+        (gfx950, "16x32", "row", "16x64", 2), (gfx950, "32x16", "col", "32x16_tr", 2),
+        (gfx950, "128x16", "col", "32x128_tr", 1), (gfx950, "128x16", "col", "32x64_tr", 1),
+    ],
+)  # fmt: skip
+def test_solved_shapes_serve_what_they_are_for(
+    arch: Arch, register: str, layout: str, shared: str, size: int
+) -> None:  # fmt: skip
+    found = cost(register, layout, shared, arch=arch, size=size)
+    assert found.degree == 1
+    assert found.mnemonics == ("ds_read_b128" if layout == "row" else f"ds_read_b64_tr_b{8 * size}",)

@@ -74,7 +74,7 @@ _ALL = (
     ProductProblem(
         gemm_staged,
         (
-            dtype_option(*FLOATS_16, *FLOATS_8), OUT, LAYOUT,
+            dtype_option(*FLOATS_16, "e4m3fnuz", "e5m2fnuz"), OUT, LAYOUT,
             Option("tile", ("auto", "256x256", "128x256"), "rows x columns of a workgroup", "--tile"), *EPILOGUE,
         ),
     ),
