@@ -1,6 +1,6 @@
 """`make bench-compile`: from Python to code object, CPU seconds of every kernel; writes out/bench-compile.json.
 
-    python -m bench.compile_time
+    python -m bench.compile_time [--kernel gemm]
 
 Every choice of type, layout, tile and MFMA that a kernel has is built as it is and with everything that an epilogue can
 do. What a kernel refuses is counted. CPU time is that of this process and of the assembler, so other work on the
@@ -9,6 +9,7 @@ machine does not count. The exit status is 1 where a build takes longer than the
 
 from __future__ import annotations
 
+import argparse
 import itertools
 import json
 import os
@@ -74,8 +75,12 @@ def measure(problem: Problem, arch: str) -> dict[str, Any]:
 
 def main() -> int:
     """0, or 1 where a build takes too long."""
+    parser = argparse.ArgumentParser(description="CPU seconds from Python to code object.")
+    parser.add_argument("--kernel", choices=list(PROBLEMS), help="this kernel alone")
+    chosen = parser.parse_args().kernel
+    problems = [problem for problem in PROBLEMS.values() if chosen in (None, problem.name)]
     pk.compile(pk.kernels.gemm, ARCHS[0])  # imports, and the assembler's files, are no part of a build
-    rows = [measure(problem, arch) for problem in PROBLEMS.values() for arch in ARCHS]
+    rows = [measure(problem, arch) for problem in problems for arch in ARCHS]
     table = Table(
         "kernel", "arch", "builds", "refused", "median", "worst", "options of the worst",
         title="Python to code object, CPU seconds", title_justify="left",

@@ -269,9 +269,10 @@ def gelu_erf(x: rt) -> None:
     maps.add(t, t, 1.0)
     maps.rcp(t, t)
     maps.mul(p, t, ERF_A[0])
-    for a in ERF_A[1:]:
-        maps.add(p, p, a)
-        maps.mul(p, p, t)
+    maps.add(p, p, ERF_A[1])
+    for a in ERF_A[2:]:
+        maps.fma(p, p, t, a)
+    maps.mul(p, p, t)
     maps.mul(t, x, x)
     maps.mul(t, t, -0.5 * LOG2_E)
     maps.exp2(t, t)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection
 
 from pykittens.errors import BuildError
@@ -22,10 +23,10 @@ class RegisterPool:
         None of them is in ``avoid``, free or not.
         """
         step = align or (1 if count == 1 else 4 if self.file == "s" and count >= 4 else 2)
-        free = set(self._free) - set(avoid)
-        for first in self._free:
+        free = self._free if count == 1 and not avoid else set(self._free).difference(avoid)
+        for place, first in enumerate(self._free):
             if first % step == 0 and all(first + i in free for i in range(count)):
-                self._free = [r for r in self._free if not first <= r < first + count]
+                del self._free[place : place + count]
                 self.high = max(self.high, first + count)
                 return Reg(self.file, first, count)
         raise BuildError(
@@ -35,4 +36,5 @@ class RegisterPool:
 
     def give(self, reg: Reg) -> None:
         """Registers that are free again."""
-        self._free = sorted({*self._free, *range(reg.index, reg.index + reg.count)})
+        place = bisect_left(self._free, reg.index)
+        self._free[place:place] = range(reg.index, reg.index + reg.count)

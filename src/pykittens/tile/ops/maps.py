@@ -76,12 +76,13 @@ class Map(Op):
         numbers = [None if isinstance(x, Registers) else _number(emit, x) for x in operands]
         for i in range(out.grid[0]):
             for j in range(out.grid[1]):
-                for e in range(out.shape.elements):
-                    sources = [
-                        _element(x, i, j, e) if number is None else number
-                        for x, number in zip(operands, numbers, strict=True)
-                    ]
-                    emit.ins(name, _element(out, i, j, e), *sources)
+                targets = _elements(out, i, j, out.shape.elements)
+                sources = [
+                    _elements(x, i, j, len(targets)) if number is None else [number] * len(targets)
+                    for x, number in zip(operands, numbers, strict=True)
+                ]
+                for each in zip(targets, *sources, strict=True):
+                    emit.ins(name, *each)
 
     def reference(self, run: Reference, out: rt, *operands: Operand) -> None:
         with np.errstate(all="ignore"):
@@ -104,8 +105,8 @@ class Copy(Op):
         name = {"vv": "v_mov_b32", "va": "v_accvgpr_read_b32", "av": "v_accvgpr_write_b32", "aa": "v_accvgpr_mov_b32"}
         for i in range(out.grid[0]):
             for j in range(out.grid[1]):
-                for e in range(out.shape.elements):
-                    target, source = _element(out, i, j, e), _element(a, i, j, e)
+                targets, sources = (_elements(x, i, j, out.shape.elements) for x in (out, a))
+                for target, source in zip(targets, sources, strict=True):
                     emit.ins(name[target.file + source.file], target, source)
 
     def reference(self, run: Reference, out: rt, a: rt) -> None:
@@ -116,10 +117,12 @@ def _alike(a: rt, b: rt) -> bool:
     return (a.rows, a.cols, a.layout, a.shape) == (b.rows, b.cols, b.layout, b.shape)
 
 
-def _element(x: Any, row: int, col: int, index: int) -> Reg:
-    reg = x.element(row, col, index) if isinstance(x, rv) else x.base(row, col)[index]
-    assert isinstance(reg, Reg)
-    return reg
+def _elements(x: Any, row: int, col: int, count: int) -> list[Reg]:
+    """The registers of an operand's elements in one base tile."""
+    if isinstance(x, rv):
+        return [x.element(row, col, index) for index in range(count)]
+    base: Reg = x.base(row, col)
+    return [Reg(base.file, base.index + index) for index in range(count)]
 
 
 def _number(emit: Lowering, x: Any) -> Reg | float:
