@@ -66,5 +66,14 @@ def test_our_kernels_are_clean(name: str, arch: str) -> None:
     record = json.loads(result.stdout)
     assert result.exit_code == 0 and record["clean"] and record["complete"]
     assert record["instructions"] > 100
+    assert record["lds"] and {row["degree"] for row in record["lds"]} == {1}
     notes = [f for f in record["findings"] if f["code"] != "barriers-differ"]
     assert all("lgkmcnt(14) is not needed" in note["why"] for note in notes)
+
+
+def test_degrees_of_lds_accesses_are_shown() -> None:
+    """What was run has them, what was only read has none."""
+    lines = pk("check", "gemm", "--arch", "gfx942").stdout.splitlines()
+    assert lines[2].startswith("LDS As read: degree 1, 0 extra passes in ")
+    assert [line.split(":")[0] for line in lines[:4]] == ["LDS As write", "LDS Bs write", "LDS As read", "LDS Bs read"]
+    assert "LDS" not in pk("check", "gemm", "--arch", "gfx942", "--static").stdout

@@ -104,8 +104,35 @@ def _show(report: Report, values: dict[str, Any]) -> None:
             what = f"cannot write the findings: {error.strerror}"
             raise InputError("unwritable-file", what, where=values["sarif"]) from None
     if values["as_json"]:
-        output.print_json(report.to_json())
+        output.print_json(report.to_json() | _lds_figures(report))
     else:
+        for line in _lds_lines(report):
+            print(line)
         print(report.text(values["notes"]))
     if report.status:
         raise typer.Exit(report.status)
+
+
+def _lds_figures(report: Report) -> dict[str, Any]:
+    """Bank conflicts of each LDS access by name, where the code was run."""
+    if report.lds is None:
+        return {}
+    rows = [
+        {
+            "name": row.name, "instruction": row.instruction, "degree": row.degree, "executions": row.executions,
+            "extra_passes": row.extra_passes, "phases": row.known,
+        }
+        for row in report.lds
+    ]  # fmt: skip
+    return {"lds": rows}
+
+
+def _lds_lines(report: Report) -> list[str]:
+    """The same as text, a line for each."""
+    if report.lds is None:
+        return []
+    return [
+        f"LDS {row.name}: degree {row.degree}, {row.extra_passes:,} extra passes in {row.executions:,} executions of "
+        f"{row.instruction.split()[0]} (phases {row.known})"
+        for row in report.lds
+    ]
