@@ -44,15 +44,21 @@ def gemm_interleaved(
     def math(i, j):
         return p.mma(c[i, j], a[i], b[j])
 
-    for each in c:
-        zero(each)
+    def clear():
+        for each in c:
+            zero(each)
+
+    with when(p.whole < 1):
+        clear()
     with when(p.whole > 0):
         streams = Interleave()
-        for first in range(2):
-            p.copy_a(first, 0), p.copy_b(first, 0), p.copy_b(first, 1), p.copy_a(first, 1)
+        p.copy_a(0, 0), p.copy_b(0, 0)
+        clear()  # while the first copies are on their way
+        p.copy_b(0, 1), p.copy_a(0, 1)
         wait_for(As[0, 0], Bs[0, 0])
         barrier()
         read_a(0, 0), read_b(0, 0)
+        p.copy_a(1, 0), p.copy_b(1, 0), p.copy_b(1, 1), p.copy_a(1, 1)
         for t in loop(p.whole, unroll=2):  # one cluster a line: MFMAs | LDS reads | copy, all at once
             now, then = t % 2, (t + 1) % 2
             streams.cluster(

@@ -12,7 +12,6 @@ from pykittens import arch as chips
 from pykittens.errors import InputError
 from pykittens.tile import (
     barrier,
-    block,
     cdiv,
     current,
     gl,
@@ -26,6 +25,7 @@ from pykittens.tile import (
     select,
     st,
     wait_for,
+    when,
 )
 from pykittens.tile.dtypes import get
 from pykittens.tile.expression import Int, binary
@@ -162,8 +162,9 @@ class Product:
         """The K-tiles that `copy_a` and `copy_b` do not take, one after the other in stage 0; ``multiply`` is what
         follows when all waves have one.
         """
-        with block():
-            for t in loop(self.whole, cdiv(self.A.cols, self.depth)):
+        end = cdiv(self.A.cols, self.depth)
+        with when(self.whole < end):  # what the K-tiles' places follow from is computed only if there are any
+            for t in loop(self.whole, end):
                 wait_for(*self.tiles(0))
                 barrier()
                 for half in range(2):

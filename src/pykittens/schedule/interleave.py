@@ -42,38 +42,43 @@ class Interleave:
     ) -> None:  # fmt: skip
         """One cluster of the ops written as its arguments, which may not depend on each other.
 
-        Before it: the loads of the register tiles ``ready`` are waited for, all at once; with ``landed``, also this
-        wave's copies into those tiles, and a barrier follows, after which every wave may read them and overwrite what
-        was read before it.
+        Before it, the loads of the register tiles ``ready`` are waited for, all at once. With ``landed``, what this wave
+        has copied into those tiles is waited for behind the first MFMA, under which a barrier hides; from there on
+        every wave may read them and overwrite what was read before.
         """
         trace = current()
         trace.take_back(list(ops))
         with named(name):
-            if ready or landed:
-                wait_for(*ready, *(landed or ()))
-            if landed is not None:
-                barrier()
-            interleaved(self.budget, *ops)
+            if ready:
+                wait_for(*ready)
+            interleaved(self.budget, landed, *ops)
 
 
 class Interleaved(Op):
-    """``interleaved(budget, call, …)``: recorded ops as one, their instructions merged."""
+    """``interleaved(budget, landed, call, …)``: recorded ops as one, their instructions merged; see `Interleave`."""
 
     name = "interleave"
 
-    def check(self, budget: float, *calls: OpCall) -> None:
+    def check(self, budget: float, landed: Sequence[st] | None, *calls: OpCall) -> None:
         """The ops have been checked when they were recorded; whether they are independent is seen in their code."""
+        wait_for.check(*(landed or ()))
 
-    def touches(self, budget: float, *calls: OpCall) -> Touches:
+    def touches(self, budget: float, landed: Sequence[st] | None, *calls: OpCall) -> Touches:
         each = [call.op.touches(*call.args, **call.options) for call in calls]
         return Touches([tile for t in each for tile in t.reads], [tile for t in each for tile in t.writes])
 
-    def lower(self, emit: Lowering, budget: float, *calls: OpCall) -> None:
+    def lower(self, emit: Lowering, budget: float, landed: Sequence[st] | None, *calls: OpCall) -> None:
         streams: dict[Any, list[Item]] = {}
+        program, start = emit.program, len(emit.program.items)
         for call in sorted(calls, key=lambda call: not call.op.computes):
-            with emit.program.at(call.where), emit.collected() as items:
+            with program.at(call.where), emit.collected() as items:
                 call.op.lower(emit, *call.args, **call.options)
             streams.setdefault("computes" if call.op.computes else call.op, []).extend(items)
+        first = program.items[start:]  # what the ops' places are computed from
+        with emit.collected() as gate:
+            if landed is not None:
+                wait_for.lower(emit, *landed)
+                barrier.lower(emit)
         parts = [[item for item in items if isinstance(item, Line)] for items in streams.values()]
         if sum(map(len, parts)) < sum(map(len, streams.values())):
             if any(call.op.computes for call in calls):
@@ -82,12 +87,14 @@ class Interleaved(Op):
                     where=calls[0].where, fix="use tiles that divide evenly among the waves, and no edges='zero'",
                 )  # fmt: skip
             # Which waves take part in a copy is decided by jumps: such parts follow each other.
-            emit.program.items += [item for items in streams.values() for item in items]
+            program.items += gate + [item for items in streams.values() for item in items]
             return
         _refuse_dependence(parts)
-        emit.program.items += merge(parts, emit.arch, budget)
+        hiding = parts[0][: 1 if gate and "computes" in streams else 0]
+        parts[0] = parts[0][len(hiding) :]
+        program.items[start:] = [*hiding, *first, *gate, *merge(parts, emit.arch, budget)]
 
-    def reference(self, run: Reference, budget: float, *calls: OpCall) -> None:
+    def reference(self, run: Reference, budget: float, landed: Sequence[st] | None, *calls: OpCall) -> None:
         for call in calls:
             call.op.reference(run, *call.args, **call.options)
 

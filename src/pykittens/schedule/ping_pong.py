@@ -52,7 +52,7 @@ class PingPong:
             # Reads and copies by turns: between the M0 of a copy and the copy something else has to come.
             memory = [call for call in calls if not call.op.computes]
             if memory:
-                interleaved(1.0, *memory)
+                interleaved(1.0, None, *memory)
             # One wait for everything, before the barrier: the other half computes meanwhile, and nothing but the MFMAs
             # stands between the barriers, so that one half's MFMAs follow the other's without a gap.
             wait_for(*wait, *(tile for call in memory if _reads_lds(call) for tile in call.written))

@@ -15,7 +15,7 @@ from pykittens.errors import BuildError
 from pykittens.isa.registers import Reg, m0
 
 from ..element_loads import load_row
-from ..expression import Int, below, constant_part
+from ..expression import Expr, Int, below, constant_part
 from ..global_tensor import GlobalTile
 from ..global_window import descriptor
 from ..op import Op, Touches
@@ -94,21 +94,34 @@ class GlobalToShared(Op):
         self, emit: Lowering, tile: st, source: GlobalTile, base: Reg, scalar: Reg | int, place: Int
     ) -> None:  # fmt: skip
         """16 bytes per lane, which lie together in global memory, to LDS address tile.offset + place + 16 * lane."""
-        row, col = source_element(tile, place + LANE * LANE_BYTES)
-        offset = row * source.tensor.stride + col * tile.dtype.bytes
+        offset = self._offset(emit, tile, source, place)
         place = constant_part(place) + tile.offset
         if LANE_BYTES in arch_of(emit.arch).load_to_lds_bytes:
-            address = emit.lane(offset)
             emit.ins("s_add_u32", m0, emit.uniform(WAVE * WAVE_BYTES), place)
             emit.ins(
-                "buffer_load_dwordx4", None, address, base, scalar, offen=True, lds=True, lds_writes=(tile.name,)
+                "buffer_load_dwordx4", None, offset, base, scalar, offen=True, lds=True, lds_writes=(tile.name,)
             )  # fmt: skip
             return
         with emit.temporary("v", 4) as data:
-            emit.ins("buffer_load_dwordx4", data, emit.lane(offset), base, scalar, offen=True)
+            emit.ins("buffer_load_dwordx4", data, offset, base, scalar, offen=True)
             # The instruction's offset has 16 bits; what lies beyond goes into the address.
             address = emit.lane(WAVE * WAVE_BYTES + LANE * LANE_BYTES + place // DS_OFFSET_LIMIT * DS_OFFSET_LIMIT)
             emit.ins("ds_write_b128", address, data, offset=place % DS_OFFSET_LIMIT, lds_writes=(tile.name,))
+
+    def _offset(self, emit: Lowering, tile: st, source: GlobalTile, place: Int) -> Reg:
+        """Each lane's byte offset in the window of what belongs at ``place``: the first piece's, and what is the same for
+        all lanes from there.
+        """
+        stride, size = source.tensor.stride, tile.dtype.bytes
+        row, col = source_element(tile, place + LANE * LANE_BYTES)
+        down, across = constant_part(row), constant_part(col)
+        first = emit.lane((row - down) * stride + (col - across) * size)
+        if not down and not across:
+            return first
+        further = emit.uniform(stride * down + across * size)
+        offset = row * stride + col * size
+        depth = offset.scope if isinstance(offset, Expr) else 0
+        return emit.keep(("v", offset), depth, "v", 1, lambda reg: emit.ins("v_add_u32", reg, further, first))
 
     def _by_element(self, emit: Lowering, tile: st, source: GlobalTile, base: Reg, place: Int) -> None:
         """The same bytes element by element, so that columns beyond the tensor become 0 and nothing need be aligned."""
