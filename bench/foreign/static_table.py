@@ -69,7 +69,7 @@ def document(found: _Row) -> str:
         f"Made by `make foreign` (`python -m bench.foreign.run static` alone): every code object of `{REQUIREMENT}` is "
         "checked on all paths, without running it. Files with the same code and descriptor are checked once; the "
         "tables count such distinct ones, and one with several kinds of findings counts in each.",
-        f"{summary(found)}.",
+        f"{summary(found)}. The time by the clock holds whatever else the machine had to do.",
         "A finding is no proof that a kernel goes wrong: what follows is often kept apart by time alone. Branches are "
         "decided where constants, the number of the wave or an earlier branch tell; other ways may be such that no "
         "host's arguments lead there, and a reason says so where we know.",

@@ -42,8 +42,8 @@ class Interleave:
     ) -> None:  # fmt: skip
         """One cluster of the ops written as its arguments, which may not depend on each other.
 
-        Before it, the loads of the register tiles ``ready`` are waited for, all at once. With ``landed``, what this wave
-        has copied into those tiles is waited for behind the first MFMA, under which a barrier hides; from there on
+        Before it, the loads of the register tiles ``ready`` are waited for, all at once. With ``landed``, what this
+        wave has copied into those tiles is waited for behind the first MFMA, under which a barrier hides; from there on
         every wave may read them and overwrite what was read before.
         """
         trace = current()

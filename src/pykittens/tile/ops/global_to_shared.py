@@ -109,8 +109,8 @@ class GlobalToShared(Op):
             emit.ins("ds_write_b128", address, data, offset=place % DS_OFFSET_LIMIT, lds_writes=(tile.name,))
 
     def _offset(self, emit: Lowering, tile: st, source: GlobalTile, place: Int) -> Reg:
-        """Each lane's byte offset in the window of what belongs at ``place``: the first piece's, and what is the same for
-        all lanes from there.
+        """Each lane's byte offset in the window of what belongs at ``place``: the first piece's, and from there what is
+        the same for all lanes.
         """
         stride, size = source.tensor.stride, tile.dtype.bytes
         row, col = source_element(tile, place + LANE * LANE_BYTES)
