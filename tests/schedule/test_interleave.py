@@ -66,10 +66,24 @@ def cluster(A: gl("bf16"), C: gl("f32"), *, case="right"):
     barrier()
     load(x, As)
     streams = Interleave()
-    if case == "jump":
+    if case == "landed":
+        Bs = st("bf16", 32, 32)
+        load(Bs, A.tile(0, 1))
+        streams.cluster("0", mma_ABt(c, x, x), load(y, Bs), ready=(x,), landed=(Bs,))
+    elif case == "jump":
         streams.cluster("0", mma_ABt(c, x, x), load(st("bf16", 32, 32), A.tile(0, 1), edges="zero"), ready=(x,))
     else:
         streams.cluster("0", mma_ABt(c, x, x), load(x if case == "dependent" else y, As), ready=(x,))
+
+
+def test_a_barrier_stands_behind_the_first_mfma() -> None:
+    """What a cluster reads has landed by then, and the MFMA waits for its own operands alone."""
+    body = pk.compile(cluster, case="landed").assembly.split('"phase$0')[1]
+    names = [line.split()[0] for line in body.splitlines() if line.startswith("  ") and not line.startswith("  .")]
+    first, barrier = names.index("v_mfma_f32_16x16x32_bf16"), names.index("s_barrier")
+    assert names[:barrier].count("v_mfma_f32_16x16x32_bf16") == 1
+    assert names[barrier - 1] == "s_waitcnt"
+    assert first < barrier < names.index("ds_read_b128")
 
 
 def test_dependent_streams_are_refused() -> None:

@@ -58,6 +58,9 @@ class CopyMachine(LdsMachine):
 
     uniform_register = uniform
 
+    def lane_beside(self, first: Int, apart: Int) -> np.ndarray:
+        return self.lane(first) + self.uniform(apart)
+
     @contextmanager
     def computed(self, value: Int) -> Iterator[np.ndarray]:
         yield self.lane(value).copy()

@@ -191,6 +191,15 @@ class Lowering:
         depth = value.scope if isinstance(value, Expr) else 0
         return self.keep(("v", value), depth, "v", 1, lambda reg: lane_code(self, value, reg))
 
+    def lane_beside(self, first: Int, apart: Int) -> Reg:
+        """``first`` + ``apart``, which is uniform, by one addition: `lane` would compute all of it again."""
+        near = self.lane(first)
+        if isinstance(apart, int) and not apart:
+            return near
+        further, value = self.uniform(apart), first + apart
+        depth = value.scope if isinstance(value, Expr) else 0
+        return self.keep(("v", value), depth, "v", 1, lambda reg: self.ins("v_add_u32", reg, further, near))
+
     @contextmanager
     def computed(self, value: Int) -> Iterator[Reg]:
         """A value per lane in a VGPR of the moment, for addresses that are used once; its parts are kept as usual."""

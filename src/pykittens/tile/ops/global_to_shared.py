@@ -15,7 +15,7 @@ from pykittens.errors import BuildError
 from pykittens.isa.registers import Reg, m0
 
 from ..element_loads import load_row
-from ..expression import Expr, Int, below, constant_part
+from ..expression import Int, below, constant_part
 from ..global_tensor import GlobalTile
 from ..global_window import descriptor
 from ..op import Op, Touches
@@ -115,13 +115,8 @@ class GlobalToShared(Op):
         stride, size = source.tensor.stride, tile.dtype.bytes
         row, col = source_element(tile, place + LANE * LANE_BYTES)
         down, across = constant_part(row), constant_part(col)
-        first = emit.lane((row - down) * stride + (col - across) * size)
-        if not down and not across:
-            return first
-        further = emit.uniform(stride * down + across * size)
-        offset = row * stride + col * size
-        depth = offset.scope if isinstance(offset, Expr) else 0
-        return emit.keep(("v", offset), depth, "v", 1, lambda reg: emit.ins("v_add_u32", reg, further, first))
+        first = (row - down) * stride + (col - across) * size
+        return emit.lane_beside(first, stride * down + across * size)
 
     def _by_element(self, emit: Lowering, tile: st, source: GlobalTile, base: Reg, place: Int) -> None:
         """The same bytes element by element, so that columns beyond the tensor become 0 and nothing need be aligned."""
