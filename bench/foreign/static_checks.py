@@ -46,11 +46,12 @@ def kind(finding: Finding) -> str:
     return f"{finding.code}: {' -> '.join(pair)}{f' [{row[1]}]' if row else ''}"
 
 
-def _check(name: str) -> _Row:
+def _check(file: tuple[str, bytes]) -> _Row:
     """The check of one file; seconds are the processor's, as other work may go on beside it."""
+    name, data = file
     start = time.process_time()
     try:
-        report = check(wheel.member(name))
+        report = check(data)
     except Error as error:
         return {"name": name, "refused": str(error)}
     except Exception as error:
@@ -97,7 +98,8 @@ def sweep(names: Iterable[str] | None = None) -> _Row:
     same = _distinct(wheel.members() if names is None else names)
     results = []
     with multiprocessing.Pool(jobs) as pool:
-        for result in pool.imap_unordered(_check, same):
+        # The archive is read here: its file has one position for all processes.
+        for result in pool.imap_unordered(_check, ((name, wheel.member(name)) for name in same)):
             results.append(result)
             if sys.stdout.isatty():
                 print(f"\r{len(results)} of {len(same)}", end="", flush=True)

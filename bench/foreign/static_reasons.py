@@ -58,6 +58,13 @@ REASONS = (
         "the count is one too high on the way into the loop",
     ),
     Reason(
+        "loads in the first turn",
+        r"wait-raw: buffer_load_dwordx4 -> v_accvgpr_read_b32",
+        ("fmoe",),
+        "`vmcnt(21)` at the start of the body leaves loads behind it, and none waits before the read, where 24 would "
+        "do; time alone",
+    ),
+    Reason(
         "loads behind a loop",
         r"wait-raw: buffer_load_dword -> v_(perm_b32|cndmask_b32_e64)",
         ("fmha_v3_fwd",),
@@ -127,11 +134,11 @@ REASONS = (
         "LDS rewritten while it is read",
         r"lds-(race|order): ds_read\w+ -> (ds_write\w+|buffer_load\w+)",
         None,
-        "either a row or a tile goes into LDS that others have read since the last barrier, with no further one "
-        "(layer_norm, mla, f8_block_scale, and the causal hd192 forward kernels, which go wrong in other orders of "
-        "waves), or the reads were waited for only in part before the barrier (fmha_v3_bwd, fmha_v3_fwd, f4gemm). A "
-        "read takes less time than what comes before the write; nothing else orders them. Checked mode sees the same "
-        "in the launches of these kernels",
+        "all waves read, each waits for its own reads, and then writes over what the others read, with no barrier "
+        "since (fmoe, fmoe_2stages, f8_block_scale, mla, layer_norm, and the hd192 forward kernels; the last two go "
+        "wrong in other orders of waves); or the reads were waited for only in part before the barrier (fmha_v3_bwd, "
+        "f4gemm). A read takes less time than what comes before the write, and nothing else orders them. Checked mode "
+        "sees the same in the launches of layer_norm, f4gemm and hd192",
     ),
     Reason(
         "copies that cross a barrier",
@@ -152,7 +159,7 @@ REASONS = (
     Reason(
         "half a descriptor",
         r"undefined-register: s_and_b32",
-        ("i8gemm",),
+        ("i8gemm", "gemm_a8w8"),
         "one of eight descriptors has the high word of its address masked like the others, and is not used; no effect",
     ),
     Reason(
@@ -168,6 +175,13 @@ REASONS = (
         ("fmha_v3_bwd",),
         "of two descriptors one is chosen, sizes with it, before the sizes are set; both are written before the "
         "descriptor is used; no effect",
+    ),
+    Reason(
+        "the fourth of three maxima",
+        r"undefined-register: ds_write_b128",
+        ("pa",),
+        "a store of four maxima for each row, of which the kernel for ten heads computes three; what reads them reads "
+        "the fourth too and makes nothing of it that we could find",
     ),
     Reason(
         "the mask's bounds",
