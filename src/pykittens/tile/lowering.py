@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from pykittens.asm.program import Acquired, BarriersApart, Item, Program, WaitFor
+from pykittens.asm.program import Acquired, BarriersApart, Item, Line, Program, WaitFor
 from pykittens.errors import BuildError
 from pykittens.isa.registers import Reg
 
@@ -292,11 +292,21 @@ class Lowering:
                     self.ins("s_cbranch_scc0", end)
                 self.program.label(head)
                 yield True
+                last = self._last_mfma()  # the matrix core has work while the counter is advanced
                 self.ins("s_add_u32", counter, counter, 1)
                 self.ins("s_cmp_lt_i32", counter, count)
+                self.program.items += last
                 self.ins("s_cbranch_scc1", head)
                 self.program.label(end)
             del self.inputs[counted]
+
+    def _last_mfma(self) -> list[Item]:
+        """Takes back the MFMA that was emitted last, if nothing follows it."""
+        last = self.program.items[-1:]
+        if last and isinstance(last[0], Line) and last[0].instruction.definition.mfma:
+            self.program.items.pop()
+            return last
+        return []
 
     def _when(self, node: When) -> None:
         end = self.program.new_label("skip")
