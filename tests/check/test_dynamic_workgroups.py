@@ -167,3 +167,22 @@ def test_outputs_that_several_workgroups_write() -> None:
     assert finding.tile == "out"
     adding = body.replace("global_store_dword", "global_atomic_add").format(7)
     assert not launched(adding, block=64, grid=2, args=[out], outputs={"out": out}).by_code("rewritten-output")
+
+
+@pytest.mark.parametrize("reader", [0, 1])
+def test_an_atomic_races_with_a_plain_read_whichever_comes_first(reader: int) -> None:
+    """Workgroups run in order of their numbers here, which none may rely on."""
+    body = f"""
+  s_load_dwordx2 s[8:9], s[0:1], 0x0
+  v_mov_b32 v1, 0
+  s_waitcnt lgkmcnt(0)
+  s_cmp_eq_u32 s2, {reader}
+  s_cbranch_scc1 .Lread
+  global_atomic_add v1, v0, s[8:9]
+  s_endpgm
+.Lread:
+  {{}} v2, v1{{}}, s[8:9]{{}}
+  s_waitcnt vmcnt(0)
+"""
+    assert codes(body.format("global_load_dword", "", ""), grid=2) == ["workgroup-race"]
+    assert codes(body.format("global_atomic_add", ", v0", " sc0"), grid=2) == []

@@ -64,6 +64,14 @@ def test_instruction_budget_says_where_every_wave_is() -> None:
     assert "waves 0, 1 run at pc" in str(caught.value)
 
 
+def test_a_loop_without_end_may_be_the_whole_kernel() -> None:
+    """Each wave has just branched to the entry when its instructions run out."""
+    with pytest.raises(Fault, match="waves 0, 1 run at pc") as caught:
+        kernel(".Lagain:\n  s_branch .Lagain\n").launch(1, 128, [None], max_instructions=10_000)
+    assert caught.value.code == "instruction-budget"
+    assert str(caught.value.instruction).startswith("s_branch")
+
+
 def test_waiting_for_a_wave_that_never_comes() -> None:
     body = (
         "  v_readfirstlane_b32 s10, v0\n  s_cmp_eq_u32 s10, 0\n  s_cbranch_scc0 .Lagain\n  s_barrier\n  s_endpgm\n"

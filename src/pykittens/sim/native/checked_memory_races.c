@@ -59,7 +59,7 @@ static void against_reads(Access *x, const Shadow *s, uint64_t at) {
 
 INLINE void against_readers(Access *x, const Shadow *s, uint64_t at, uint64_t cell) {
   uint32_t readers = (uint32_t)(cell >> 32);
-  if (!readers || x->atomic) return;
+  if (!readers) return; /* none of them is an atomic: those are writes */
   if (readers != x->group) race(x, s, at, GROUPS_WRITE_AFTER_READ, cell, readers);
   else if (CELL_WAVE(cell) != x->w->id || cell & SEVERAL_WAVES) against_reads(x, s, at);
 }

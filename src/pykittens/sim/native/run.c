@@ -138,7 +138,11 @@ static int32_t one_turn(Group *g, Wave *w) {
     return FAULT;
   }
   if (g->waiting && g->waiting + g->ended == l->waves) release(g);
-  if (w->count >= l->max_count && event != ENDED) return fault(w, BUDGET, NONE, 0, 0, 0);
+  if (w->count >= l->max_count && event != ENDED) {
+    fault(w, BUDGET, NONE, 0, 0, 0);
+    g->fault.op = w->pc; /* where it would go on; what it executed last may have been a branch, even to the entry */
+    return FAULT;
+  }
   return NEXT;
 }
 
