@@ -44,7 +44,7 @@ class Parts:
             return value
         assert isinstance(value, Expr)
         known = value in self.emit.inputs or self.emit.is_promised(value) or self.emit.is_kept(("s", value))
-        if known or value.scope < self.scope or _is_long(value):
+        if known or value.scope < self.scope or is_long(value):
             return self.emit.uniform(value)
         reg = self.temporary("s")
         uniform_code(self.emit, value, reg)
@@ -81,7 +81,7 @@ class Parts:
         return self._stack.enter_context(self.emit.temporary(file))
 
 
-def _is_long(value: Expr) -> bool:
+def is_long(value: Expr) -> bool:
     """Whether a register pays: for divisions, some 25 instructions, and for choices, such as a workgroup's tile."""
     return value.op == "select" or (value.op in ("div", "mod") and not isinstance(value.args[1], int))
 

@@ -16,7 +16,7 @@ from pykittens.errors import BuildError
 from pykittens.isa.registers import Reg
 
 from .expression import Expr, Int, leaf
-from .expression_code import Parts, lane_code, uniform_code, uniform_compare
+from .expression_code import Parts, is_long, lane_code, uniform_code, uniform_compare
 from .register_pool import RegisterPool
 from .trace import Block, Loop, Node, OpCall, When
 
@@ -310,6 +310,9 @@ class Lowering:
 
     def _when(self, node: When) -> None:
         end = self.program.new_label("skip")
+        for part in node.condition.args:
+            if isinstance(part, Expr) and is_long(part):
+                self.uniform(part)  # out here, so that other conditions have it too
         with self._scope(self._scopes[-1].depth):
             self.branch_unless(node.condition, end)
             self.run(node.body)
