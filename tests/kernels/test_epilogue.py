@@ -7,7 +7,7 @@ import pytest
 
 import pykittens as pk
 
-from .family import Choice, run
+from .family import Choice, built, right, run, tensors_of
 
 EVERYTHING = {"scales": "both", "scaling": "alpha_beta", "bias": "col", "activation": "gelu_erf", "residual": "add"}
 EPILOGUES = (
@@ -68,3 +68,17 @@ def test_lengths_and_numbers_are_checked() -> None:
         exe(a, b, c, "1", np.zeros(4, pk.bf16.numpy))
     with pytest.raises(pk.Error, match=r"takes 5 arguments \(A, B, C, alpha, bias\), got 3"):
         exe(a, b, c)
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu_tanh", "gelu_erf", "silu"])
+@pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
+def test_nan_and_infinity_go_through_activations_as_in_numpy(arch: str, activation: str) -> None:
+    """A NaN stays one, and an activation of infinity is infinity."""
+    choice = with_epilogue("gemm_split", arch, "f32", {"activation": activation})
+    tensors = tensors_of(choice, 5, 40, 70)
+    tensors["B"][:] = np.abs(tensors["B"]) + 1
+    tensors["A"][0, 3], tensors["A"][2, 5], tensors["A"][4] = np.nan, np.inf, 30
+    built(choice)(*tensors.values())
+    assert np.isnan(tensors["C"][0]).all()
+    assert (tensors["C"][2] == np.inf).all()
+    right(choice, tensors, 70)

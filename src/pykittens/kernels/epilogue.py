@@ -38,6 +38,8 @@ NO_SIGN = 0x7FFFFFFF
 """All bits of an f32 but its sign."""
 # Abramowitz and Stegun 7.1.26: 1 - erf(z) = t (a1 + t (a2 + …)) exp(-z²) with t = 1 / (1 + p z), within 1.5e-7.
 ERF_P, ERF_A = 0.3275911, (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)
+ERF_END = 16.0
+"""exp(-x²/2) is 0 in f32 from here on."""
 
 RESULTS = (bf16, f16, f32)
 """Types of C."""
@@ -231,7 +233,7 @@ def _like(x: rt, name: str) -> rt:
 
 def relu(x: rt) -> None:
     """x = max(x, 0)"""
-    maps.max(x, x, 0.0)
+    maps.relu(x, x)
 
 
 def _times_sigmoid(x: rt, y: rt, factor: float) -> None:
@@ -261,10 +263,14 @@ def gelu_tanh(x: rt) -> None:
 
 
 def gelu_erf(x: rt) -> None:
-    """x = x/2 (1 + erf(x / sqrt 2)) = max(x, 0) - |x|/2 (1 - erf(|x| / sqrt 2)), which cancels nothing"""
+    """x = x/2 (1 + erf(x / sqrt 2)) = max(x, 0) - |x|/2 (1 - erf(|x| / sqrt 2)), which cancels nothing
+
+    What stands after the minus is 0 from `ERF_END` on; a larger |x| would make it 0 times infinity at infinity.
+    """
     size, t, p = _like(x, "size"), _like(x, "t"), _like(x, "p")
-    maps.mul(size, x, -1.0)
-    maps.max(size, size, x)
+    maps.mul(t, x, -1.0)
+    maps.min(size, x, ERF_END)
+    maps.max(size, size, t)
     maps.mul(t, size, ERF_P / math.sqrt(2))
     maps.add(t, t, 1.0)
     maps.rcp(t, t)

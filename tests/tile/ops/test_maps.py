@@ -14,7 +14,7 @@ from pykittens.tile.program_inputs import WAVE
 from pykittens.tile.reference import Reference
 
 BINARY = {"add": maps.add, "sub": maps.sub, "mul": maps.mul, "max": maps.max, "min": maps.min}
-UNARY = {"exp2": maps.exp2, "log2": maps.log2, "rcp": maps.rcp}
+UNARY = {"exp2": maps.exp2, "log2": maps.log2, "rcp": maps.rcp, "relu": maps.relu}
 
 
 @kernel(waves=(1, 2))
@@ -54,6 +54,9 @@ def run(arch: str, **options: Any) -> None:
     exe = pk.compile(mapped, arch, **options)
     rng = np.random.default_rng(0)
     a = rng.uniform(0.25, 4, (32, 64)).astype(np.float32)
+    if options["op"] == "relu":
+        a[:, ::2] *= -1
+        a[:3, 7] = np.nan, np.inf, -np.inf
     rows, cols = rng.standard_normal(32).astype(np.float32), rng.standard_normal(64).astype(np.float32)
     c = np.full((32, 64), np.nan, np.float32)
     exe(a, rows, cols, -1.25, c)

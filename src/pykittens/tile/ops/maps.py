@@ -14,7 +14,7 @@ import numpy as np
 
 from pykittens.asm.program import user_line
 from pykittens.errors import BuildError
-from pykittens.isa.registers import Reg
+from pykittens.isa.registers import Reg, vcc
 
 from ..dtypes import f32
 from ..global_tensor import scalar
@@ -89,6 +89,21 @@ class Map(Op):
             run.registers(out)[:] = self.meaning(*(_value(run, x) for x in operands))
 
 
+class Relu(Map):
+    """``relu(out, a)``: out = max(a, 0), and NaN where a is NaN, which v_max_f32 would lose."""
+
+    def __init__(self) -> None:
+        super().__init__("relu", "v_cndmask_b32", lambda a: np.maximum(a, 0.0))
+
+    def lower(self, emit: Lowering, out: rt, *operands: Operand) -> None:
+        for i in range(out.grid[0]):
+            for j in range(out.grid[1]):
+                targets, sources = (_elements(x, i, j, out.shape.elements) for x in (out, operands[0]))
+                for target, source in zip(targets, sources, strict=True):
+                    emit.ins("v_cmp_ngt_f32", vcc, 0.0, source)
+                    emit.ins(self.instruction, target, 0, source, vcc)
+
+
 class Copy(Op):
     """``copy(out, a)``: out = a, between VGPRs and AGPRs as well; f32 tiles of one shape."""
 
@@ -151,4 +166,5 @@ fma = Map("fma", "v_fma_f32", lambda a, b, c: a * b + c, 3)
 exp2 = Map("exp2", "v_exp_f32", np.exp2)
 log2 = Map("log2", "v_log_f32", np.log2)
 rcp = Map("rcp", "v_rcp_f32", np.reciprocal)
+relu = Relu()
 copy = Copy()
