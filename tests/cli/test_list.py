@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from pykittens.kernels import KERNELS
 
 from .command import pk, pk_json
@@ -29,3 +31,13 @@ def test_json_says_what_run_takes() -> None:
 def test_one_chip_alone() -> None:
     kernels, _ = pk_json("list", "--arch", "gfx942")
     assert all(kernel["archs"] == ["gfx942"] for kernel in kernels)
+    assert "gemm_specialized" not in [kernel["kernel"] for kernel in kernels]
+
+
+def test_chips_and_flags_are_those_that_build_and_run_take(tmp_path: Path) -> None:
+    kernels, _ = pk_json("list")
+    for kernel in kernels:
+        for arch in ("gfx942", "gfx950"):
+            result = pk("build", kernel["kernel"], "--arch", arch, "--out", str(tmp_path))
+            assert (result.exit_code == 0) == (arch in kernel["archs"]), result.stderr
+    assert "--groups " in pk("list").stdout

@@ -37,11 +37,16 @@ def json_parameter() -> inspect.Parameter:
     return parameter("as_json", bool, False, "--json", words="Print one JSON object instead of a table.")
 
 
+def size_flag(name: str) -> str:
+    """``-m``, or ``--groups`` of longer names."""
+    return f"-{name}" if len(name) == 1 else f"--{name}"
+
+
 def size_parameters(problem: Problem) -> list[inspect.Parameter]:
     """``-m`` and the like; the names are ``size_m`` so that they meet no other option's."""
     return [
         parameter(
-            f"size_{size.name}", int, size.default, f"-{size.name}" if len(size.name) == 1 else f"--{size.name}",
+            f"size_{size.name}", int, size.default, size_flag(size.name),
             words=f"{size.words[:1].upper()}{size.words[1:]}.",
         )
         for size in problem.sizes

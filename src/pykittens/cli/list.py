@@ -19,13 +19,14 @@ def list_kernels(
     from pykittens.kernels.problems import PROBLEMS
 
     archs = [chips.get(arch).name] if arch else list(chips.ARCHS)
+    problems = [problem for problem in PROBLEMS.values() if not set(archs).isdisjoint(problem.kernel.archs)]
     rows: list[dict[str, Any]] = []
-    for problem in PROBLEMS.values():
+    for problem in problems:
         defaults = problem.defaults()
         rows.append({
             "kernel": problem.name,
             "description": problem.kernel.description,
-            "archs": archs,
+            "archs": [name for name in archs if name in problem.kernel.archs],
             "sizes": [{"name": s.name, "default": s.default, "description": s.words} for s in problem.sizes],
             "options": [
                 {"flag": o.flag, "values": list(o.values), "default": defaults[o.name], "description": o.words}
@@ -39,7 +40,7 @@ def list_kernels(
         output.print_json(rows)
         return
     for row in rows:
-        sizes = [(f"-{s['name']}", s["description"], "any, 0 too", s["default"]) for s in row["sizes"]]
+        sizes = [(kc.size_flag(s["name"]), s["description"], "any, 0 too", s["default"]) for s in row["sizes"]]
         options = [(o["flag"], o["description"], ", ".join(o["values"]), o["default"]) for o in row["options"]]
         output.print_table(
             f"{row['kernel']}: {row['description']} ({', '.join(row['archs'])})",

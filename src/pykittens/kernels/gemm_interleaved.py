@@ -7,7 +7,7 @@ reads the next part while it multiplies the last one.
 from __future__ import annotations
 
 from pykittens.schedule import Interleave, grid
-from pykittens.tile import barrier, current, f32, gl, kernel, load, loop, rt, wait_for, wave, when, zero
+from pykittens.tile import barrier, f32, gl, kernel, load, loop, rt, wait_for, wave, when, zero
 
 from .epilogue import Epilogue
 from .product import Product
@@ -16,13 +16,12 @@ TILES = ((256, 256), (128, 128))
 """Rows and columns of C for one workgroup; the first is the usual one, the other for small problems."""
 
 
-@kernel(waves=(2, 2))
+@kernel(waves=(2, 2), archs=("gfx950",))  # it copies to LDS 16 bytes a lane and keeps 128 KiB there
 def gemm_interleaved(
     A: gl("dtype", rank="rank"), B: gl("dtype", rank="rank"), C: gl("out", rank="rank"), *, dtype="e4m3fn", out="bf16",
     tile="auto", rank=2, order=grid.modelled, **epilogue: Epilogue,
 ):  # fmt: skip
     """C[M, N] = A[M, K] B[N, K]ᵀ: 4 waves that interleave MFMAs with reads and copies (paper, section 3.3)."""
-    current().require_arch("gfx950")  # it copies to LDS 16 bytes a lane and keeps 128 KiB there
     A, B, C = grid.batch(A, B, C)
     height, width = grid.tile(tile, TILES)
     place = grid.place(order, A, C, (height, width))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pykittens.schedule import Specialize, grid
-from pykittens.tile import current, f32, gl, kernel, load, rt, when, zero
+from pykittens.tile import f32, gl, kernel, load, rt, when, zero
 
 from .epilogue import Epilogue
 from .product import Product
@@ -21,13 +21,12 @@ def waves(arch: str, options: dict) -> tuple[int, int]:
     return PRODUCERS // 4 + height // 64, width // 64
 
 
-@kernel(waves=waves)
+@kernel(waves=waves, archs=("gfx950",))  # two stages take up to 112 KiB of LDS
 def gemm_specialized(
     A: gl("dtype"), B: gl("dtype"), C: gl("out"), *, dtype="bf16", out="bf16", tile="128x256", stages=2,
     sync="barriers", order=grid.modelled, **epilogue: Epilogue,
 ):  # fmt: skip
     """C[M, N] = A[M, K] B[N, K]ᵀ: 4 producer waves copy for 8 or 12 consumer waves (paper, Table 2)."""
-    current().require_arch("gfx950")  # two stages take up to 112 KiB of LDS
     height, width = grid.tile(tile, TILES)
     place = grid.place(order, A, C, (height, width))
     result = Epilogue(**epilogue).bind(C)

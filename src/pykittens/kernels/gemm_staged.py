@@ -48,7 +48,7 @@ def gemm_staged(
 def multiply(A, B, C, result, place, size, dtype, layout, mfma="16x16"):
     """One workgroup's ``size`` = (rows, columns) of C at ``place``, counted in such tiles, through the epilogue."""
     if get(dtype).bits == 8:
-        current().require_arch("gfx942")  # gfx950's 8-bit MFMA takes a K-tile at once
+        current().require_arch("gfx942", f"gemm_staged of {dtype}")  # gfx950's 8-bit MFMA takes a K-tile at once
     height, width = size
     rows, cols = height // 4, width // 8
     p = Product(

@@ -64,7 +64,7 @@ class Product:
             raise InputError("option-value", f"mfma is {mfma!r}", fix="use 16x16 or 32x32")
         self.wide = mfma == "32x32"
         if self.wide:
-            current().require_arch("gfx950")
+            current().require_arch("gfx950", "mfma 32x32")
         shared = "32x32" if self.wide else None  # the shared shape whose reads by 32 rows meet no bank twice
         self.halves, self.part, self.place, self.wave = halves, part, place, wave
         self.dtype, self.depth, self.stages = dtype, K_TILE_BITS // get(dtype).bits, stages

@@ -9,7 +9,7 @@ built = build(gemm, arch="gfx950", out="f32")
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -27,7 +27,7 @@ from .lowering import Lowering
 from .program_inputs import LANE, WAVE, WORKGROUP
 from .register_pool import RegisterPool
 from .tiles import Registers, TileArray, st
-from .trace import Trace, tracing
+from .trace import Trace, tracing, wrong_arch
 from .unwritten import refuse_unwritten
 
 LDS_ALIGNMENT = 1024
@@ -39,11 +39,12 @@ LAST_SGPR = 101
 @dataclass(frozen=True)
 class Kernel:
     """A decorated kernel function; ``waves`` is its workgroup's wave grid (rows, columns), or a function of the
-    architecture and the options.
+    architecture and the options. ``archs`` are the architectures that it is for.
     """
 
     function: Callable[..., None]
     waves: tuple[int, int] | Callable[[str, dict[str, Any]], tuple[int, int]]
+    archs: tuple[str, ...] = tuple(chips.ARCHS)
 
     @property
     def name(self) -> str:
@@ -87,14 +88,16 @@ class Build:
 
 
 def kernel(
-    *, waves: tuple[int, int] | Callable[[str, dict[str, Any]], tuple[int, int]]
+    *, waves: tuple[int, int] | Callable[[str, dict[str, Any]], tuple[int, int]], archs: Sequence[str] = ()
 ) -> Callable[[Callable[..., None]], Kernel]:
-    """Decorate a kernel function. ``waves``: rows and columns of the workgroup's waves, 1 to 16 in all."""
+    """Decorate a kernel function. ``waves``: rows and columns of the workgroup's waves, 1 to 16 in all; ``archs``: the
+    architectures that it is for, by default all.
+    """
 
     def decorate(function: Callable[..., None]) -> Kernel:
         if not inspect.isfunction(function):
             raise BuildError("not-a-function", f"a kernel is a function, not {function!r}", fix="decorate a def")
-        return Kernel(function, waves)
+        return Kernel(function, waves, tuple(chips.get(arch).name for arch in archs or chips.ARCHS))
 
     return decorate
 
@@ -108,6 +111,9 @@ def build(kernel: Kernel, arch: str = "gfx950", **options: Any) -> Build:
     chips.get(arch)
     if not isinstance(kernel, Kernel):
         raise InputError("not-a-kernel", f"{kernel!r} is not a kernel", fix="decorate the function with pk.kernel")
+    if arch not in kernel.archs:
+        code = kernel.function.__code__
+        raise wrong_arch("this kernel", " and ".join(kernel.archs), arch, f"{code.co_filename}:{code.co_firstlineno}")
     known = kernel.options()
     unknown = [name for name in options if name not in known]
     if unknown:

@@ -112,10 +112,10 @@ class Trace:
     def wave_count(self) -> int:
         return self.waves[0] * self.waves[1]
 
-    def require_arch(self, arch: str) -> None:
-        """`BuildError` on other chips than ``arch``."""
+    def require_arch(self, arch: str, what: str) -> None:
+        """`BuildError` on other chips than ``arch``: ``what`` the kernel was asked for is not for them."""
         if self.arch != arch:
-            raise BuildError("kernel-arch", f"this kernel is for {arch}, not for {self.arch}", where=user_line())
+            raise wrong_arch(what, arch, self.arch, user_line())
 
     def record(self, op: Op, args: tuple[Any, ...], options: dict[str, Any]) -> OpCall:
         call = OpCall(op, args, options, user_line(), self.phase)
@@ -159,6 +159,13 @@ def current() -> Trace:
             fix="call them inside a function decorated with pk.kernel",
         )  # fmt: skip
     return trace
+
+
+def wrong_arch(what: str, needed: str, arch: str, where: str | None) -> BuildError:
+    """The refusal of ``what``, which is for ``needed``, on ``arch``."""
+    return BuildError(
+        "kernel-arch", f"{what} is for {needed}, not for {arch}", where=where, fix=f"build it for {needed}"
+    )
 
 
 @contextmanager
