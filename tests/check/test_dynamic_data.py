@@ -51,10 +51,19 @@ def test_bits_that_are_shifted_out_or_kept_are_told_apart() -> None:
     assert one_wave(half + "  global_store_short_d16_hi v1, v5, s[8:9]\n") == ["undefined-store"]
 
 
-def test_d16_loads_define_one_half() -> None:
-    load = "  global_load_short_d16 v5, v1, s[8:9]\n  s_waitcnt vmcnt(0)\n"
+@pytest.mark.parametrize(
+    "load",
+    [
+        "global_load_short_d16 v5, v1, s[8:9]\n  s_waitcnt vmcnt(0)",
+        "ds_write_b32 v1, v0\n  s_waitcnt lgkmcnt(0)\n  ds_read_u16_d16 v5, v1\n  s_waitcnt lgkmcnt(0)",
+    ],
+)
+def test_d16_loads_define_one_half_and_do_not_keep_the_other(load: str) -> None:
+    load = f"  v_mov_b32 v5, 0\n  {load}\n"
     assert one_wave(load + "  global_store_short v1, v5, s[8:9] offset:512\n") == []
     assert one_wave(load + "  global_store_dword v1, v5, s[8:9] offset:512\n") == ["undefined-store"]
+    merged = "  v_and_b32 v5, 0xffff, v5\n  global_store_dword v1, v5, s[8:9] offset:512\n"
+    assert one_wave(load + merged) == []
 
 
 def test_only_active_lanes_count() -> None:

@@ -49,6 +49,14 @@ SHOW = "  s_waitcnt vmcnt(0) lgkmcnt(0)\n  global_store_dword v1, v10, s[6:7]\n"
 SHOW_LDS = "  s_waitcnt vmcnt(0) lgkmcnt(0)\n  ds_read_b32 v10, v1\n" + SHOW
 
 
+def show_result(access: Access) -> str:
+    """Of a register that a d16 load has half written, that half."""
+    if access.kind != "load" or not access.half:
+        return SHOW
+    part = "v_and_b32 v10, 0xffff, v10" if access.half == "lo" else "v_lshrrev_b32 v10, 16, v10"
+    return f"  s_waitcnt vmcnt(0) lgkmcnt(0)\n  {part}\n" + SHOW
+
+
 def followed(definition: Definition) -> bool:
     """Whether data goes through the instruction: not so of cache upkeep, clocks and global wave sync."""
     return definition.access is not None and definition.access.kind not in ("control", "clock")
@@ -114,7 +122,7 @@ def probe(definition: Definition) -> Probe:
     before = DEFINE + (DEFINE_LDS if in_lds or to_lds else "")
     after = ""
     if in_lds:
-        shows = SHOW if definition.explicit_dsts else SHOW_LDS
+        shows = show_result(access) if definition.explicit_dsts else SHOW_LDS
         after = "  s_waitcnt lgkmcnt(0)\n  s_mov_b32 m0, 0\n" + shows
         before += f"  s_mov_b32 m0, {_UNKNOWN_LDS if access.m0 and definition.explicit_dsts else 0}\n"
     elif to_lds:
@@ -126,7 +134,7 @@ def probe(definition: Definition) -> Probe:
     elif access.op == "swap" and access.returns == "in_place" and access.space != "scalar":
         after = f"  s_waitcnt vmcnt(0)\n  v_mov_b32 v10, v{_KNOWN}\n" + SHOW
     elif access.kind == "load" or (access.op == "swap" and access.space != "scalar"):
-        after = SHOW
+        after = show_result(access)
     return Probe(before, f"  {instruction}\n", after or "  s_waitcnt vmcnt(0) lgkmcnt(0)\n")
 
 

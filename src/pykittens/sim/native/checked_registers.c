@@ -209,7 +209,8 @@ void check_operands(Wave *w, const Watch *a) {
   }
 }
 
-/* The result of a load: undefined bits `bits` in each lane that is active; null for none. */
+/* The result of a load: undefined bits `bits` in each lane that is active; null for none. The half that a d16 load does
+   not write is undefined after it: with SRAM ECC, which both chips have on, it is not kept (llvm merges by v_perm). */
 void check_load_result(Wave *w, const Watch *a, const uint32_t (*bits)[LANES], uint32_t origin) {
   Watched *me = &w->group->checker->wave[w->id];
   uint32_t part = a->halves == 1 ? 0x0000FFFFu : a->halves == 2 ? 0xFFFF0000u : ~0u;
@@ -220,12 +221,9 @@ void check_load_result(Wave *w, const Watch *a, const uint32_t (*bits)[LANES], u
       check_define_scalar(me, bit - SCALAR_BIT, 0);
       continue;
     }
-    if (!bits && !has(me->undefined, bit)) continue;
-    EACH_LANE(lane, lanes) {
-      uint32_t *unknown = &me->vector_undefined[bit][lane];
-      *unknown = (*unknown & ~part) | (bits ? bits[i][lane] & part : 0);
-    }
+    if (!bits && !a->halves && !has(me->undefined, bit)) continue;
+    EACH_LANE(lane, lanes) me->vector_undefined[bit][lane] = ~part | (bits ? bits[i][lane] & part : 0);
     check_define_row(me, bit);
-    if (bits) me->origin[bit] = origin;
+    if (bits || a->halves) me->origin[bit] = bits ? origin : a->index;
   }
 }
