@@ -6,7 +6,8 @@
 A mutant is reported (by the static checks or by a checked run on the virtual GPU), redundant (proved to be as good as
 the original, or: checked runs on several inputs find no race and no undefined data, and the results are the same under
 the most adverse orders of waves and completions), missed (its results are wrong and nobody said so), or undecided
-(nobody can tell without a run, and how to launch it is not known).
+(nobody can tell without a run, and how to launch it is not known, or no input gets to the instruction). What is
+reported by a note alone, as of wait states that not all sources ask for, is counted too.
 
 Kernels of ours are taken with every value of every option, with --defaults with their defaults alone. --cases takes so
 many code objects of each file of bench/foreign (AITER and Triton; 0: none). --launches has directories with a meta.json
@@ -41,6 +42,8 @@ from pykittens.errors import Error, Fault
 from pykittens.sim import Order
 
 OUTCOMES = ("reported", "redundant", "undecided", "missed")
+_TRAP = (0xBF920001).to_bytes(4, "little")
+"""``s_trap 1``."""
 _ALONE = 1 << 20
 """Instructions of a turn that ends at a barrier only."""
 _BACKWARDS = tuple((wave, _ALONE) for wave in reversed(range(16)))
@@ -76,6 +79,8 @@ class Trial:
         static = self.judge.verdict(mutant)
         if static.outcome != "undecided" or not self.inputs:
             return static.outcome, static.why
+        if not self._gets_to(mutant.pc):
+            return "undecided", f"none of {len(self.inputs)} inputs gets to the instruction"
         changed = mutant.applied(self.code_object)
         for number, prepare in enumerate(self.inputs):
             said = self._checked(changed, prepare)
@@ -93,6 +98,18 @@ class Trial:
                     return "missed", f"wrong results on input {number} under {order}"
                 runs += 1
         return "redundant", f"no race in {len(self.inputs)} checked runs, and equal results in {runs}"
+
+    def _gets_to(self, pc: int) -> bool:
+        """Whether an instruction is executed on some input: with a trap in its place the launch stops there."""
+        trapped = Mutant("trap", pc, "s_trap 1", pc, _TRAP).applied(self.code_object).data
+        for prepare in self.inputs:
+            ready = prepare(trapped)
+            try:
+                ready.kernel.launch(**ready.arguments, timeout=_TIMEOUT, max_instructions=self._limit)
+            except Fault as fault:
+                if fault.code == "trap" and fault.pc == pc:
+                    return True
+        return False
 
     @cached_property
     def _known(self) -> list[Counter[str]]:
@@ -160,7 +177,7 @@ def _work(task: tuple[Subject, int]) -> dict[str, Any]:
         verdicts = [(mutant, *trial.verdict(mutant)) for mutant in trial.mutants[::every]]
     except Error as error:
         return {"subject": subject.title, "skipped": str(error)}
-    records = [
+    records: list[dict[str, Any]] = [
         {"kind": m.kind, "pc": m.pc, "change": m.change, "outcome": outcome, "why": why.split("\n")[0]}
         for m, outcome, why in verdicts
     ]
@@ -173,6 +190,7 @@ def _work(task: tuple[Subject, int]) -> dict[str, Any]:
         "findings_of_original": complaints, "mutants": len(records),
         **{name: totals[name] for name in OUTCOMES}, "kinds": {kind: dict(kinds[kind]) for kind in sorted(kinds)},
         "open": [r for r in records if r["outcome"] in ("missed", "undecided")],
+        "notes": sum(r["outcome"] == "reported" and r["why"].startswith("note: ") for r in records),
         "redundant_by": Counter(r["why"] for r in records if r["outcome"] == "redundant"),
         "seconds": round(time.perf_counter() - start, 1),
     }  # fmt: skip
@@ -182,6 +200,8 @@ def _line(found: dict[str, Any]) -> str:
     if "skipped" in found:
         return f"skipped {found['subject']}: {found['skipped']}"
     words = [f"{found['subject']}: {found['mutants']} mutants", *(f"{found[name]} {name}" for name in OUTCOMES)]
+    if found["notes"]:
+        words.append(f"{found['notes']} of those reported as notes")
     if found["findings_of_original"]:
         words.append(f"{found['findings_of_original']} findings of the original")
     return "  ".join(words)
@@ -220,9 +240,10 @@ def main() -> int:
             print(_line(each), flush=True)
             if "skipped" not in each:
                 found.append(each)
-    totals = {name: sum(each[name] for each in found) for name in ("mutants", *OUTCOMES)}
+    totals = {name: sum(each[name] for each in found) for name in ("mutants", *OUTCOMES, "notes")}
     unclean = [each["subject"] for each in found if each["ours"] and each["findings_of_original"]]
-    print(f"all {len(found)}: " + "  ".join(f"{count} {name}" for name, count in totals.items()))
+    words = (f"{count} {'reported as notes' if name == 'notes' else name}" for name, count in totals.items())
+    print(f"all {len(found)}: " + "  ".join(words))
     out = Path("out")
     out.mkdir(exist_ok=True)
     (out / "mutants.json").write_text(json.dumps({"totals": totals, "subjects": found}, indent=1) + "\n")

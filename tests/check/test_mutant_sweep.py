@@ -13,6 +13,9 @@ import pytest
 from bench.mutant_subjects import Ready, Subject, our_subjects
 from bench.mutants import Trial, orders
 
+from pykittens.asm.code_object import read
+from pykittens.check.mutants import Mutant
+
 SUBJECT = Subject("ours", "gemm_split", json.dumps({"arch": "gfx950"}))
 
 
@@ -62,6 +65,20 @@ def test_a_barrier_that_is_needed_and_one_that_is_not(line: int, outcome: str) -
     barriers = [mutant for mutant in trial().mutants if mutant.kind == "remove-barrier"]
     found, why = trial().verdict(barriers[line])
     assert found == outcome, why
+
+
+def test_equal_results_of_inputs_that_do_not_get_there_say_nothing() -> None:
+    """The same kernel, all of whose waves end at once: then no barrier is missed by anybody."""
+    honest = trial()
+    idle = Trial.__new__(Trial)
+    idle.__dict__ |= {k: v for k, v in honest.__dict__.items() if k not in ("_expected", "_known", "complaints")}
+    entry = honest.judge.code.instructions[0].pc
+    end = Mutant("end", entry, "s_endpgm", entry, (0xBF810000).to_bytes(4, "little"))
+    idle.inputs = [lambda code: honest.inputs[0](end.applied(read(code)).data)]
+    barriers = [mutant for mutant in honest.mutants if mutant.kind == "remove-barrier"]
+    assert barriers
+    for barrier in barriers:
+        assert idle.verdict(barrier) == ("undecided", "none of 1 inputs gets to the instruction")
 
 
 def test_wrong_results_that_nobody_explains_are_missed() -> None:
