@@ -147,6 +147,8 @@ def test_lds_addresses_beyond_the_lds(shift: int, last: int) -> None:
         ("s_mov_b32 s0, s2", "s0"), ("s_mov_b32 s1, 0", "s1"), ("s_mov_b64 s[0:1], 0", "s[0:1]"),
         ("s_mov_b64 s[0:1], s[2:3]", None), ("s_add_u32 s0, s0, 64\n  s_addc_u32 s1, s1, 0", None),
         ("s_and_b32 s1, s1, 0xffff", None), ("s_mov_b32 s1, 0\n  s_load_dword s9, s[4:5], 0x0", None),
+        ("s_load_dword s0, s[0:1], 0x0\n  s_waitcnt lgkmcnt(0)", "s0"),
+        ("s_load_dwordx2 s[0:1], s[0:1], 0x0\n  s_waitcnt lgkmcnt(0)", None),
     ],
 )  # fmt: skip
 def test_a_kernarg_pointer_that_is_overwritten(body: str, holds: str | None) -> None:

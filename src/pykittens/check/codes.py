@@ -31,7 +31,7 @@ CODES: dict[str, Rule] = {
         Rule("wait-states", "error", "Too few instructions stand between two that the hardware does not keep apart"),
         Rule("wait-states-disputed", "note", "The sources disagree on whether more instructions must stand between"),
         # -- registers ---------------------------------------------------------------------------------------------
-        Rule("undefined-register", "warning", "A register is read that nothing has written on some path"),
+        Rule("undefined-register", "warning", "A register is read that nothing has written on any path"),
         Rule("kernarg-clobbered", "error", "A scalar load goes through what was the kernarg pointer"),
         Rule("register-range", "error", "A register lies outside of what the kernel descriptor allocates"),
         Rule("agpr-alias", "note", "A VGPR lies at or beyond accum_offset, where the AGPRs are"),

@@ -67,7 +67,7 @@ def check_kernarg(code: KernelCode) -> list[Finding]:
 def _half_overwritten(code: KernelCode, pointer: Reg, loads: set[int]) -> dict[int, Reg]:
     """Loads at which one half of the pointer has been overwritten on all paths and the other on none.
 
-    What is computed from either half is still a pointer's.
+    What is computed from either half is still a pointer's; what is loaded through it is not.
     """
     both = mask_of([pointer])
     halves = [mask_of([pointer[dword]]) for dword in (0, 1)]
@@ -78,7 +78,8 @@ def _half_overwritten(code: KernelCode, pointer: Reg, loads: set[int]) -> dict[i
         if not written:
             return overwritten
         always, ever = overwritten
-        if code.reads[n] & both & ~ever:
+        computes = code.instructions[n].definition.access is None
+        if computes and code.reads[n] & both & ~ever:
             return always & ~written, ever & ~written
         return always | written, ever | written
 
