@@ -89,6 +89,16 @@ def test_guesses_follow_what_was_executed() -> None:
     assert "issue.trans_clk" not in names
 
 
+def test_workgroups_that_do_not_do_the_same_are_a_guess() -> None:
+    """Groups of very uneven sizes leave most workgroups nothing to do."""
+    exe = pk.compile(pk.kernels.gemm_grouped, "gfx950")
+    names = []
+    for starts in ([0, 1024, 1024, 1024, 1024], [0, 1024]):
+        tensors = [(1024, 128), (len(starts) - 1, 256, 128), (1024, 256), np.array(starts, np.int32)]
+        names.append({guess.name for guess in pk.predict(exe, *tensors).guesses})
+    assert names[0] - names[1] == {"unlike workgroups"}
+
+
 def test_devices_of_one_chip_differ() -> None:
     assert prediction(arch="gfx942", device="MI325X").tflops > prediction(arch="gfx942", device="MI300X").tflops
 

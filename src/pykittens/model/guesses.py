@@ -71,9 +71,12 @@ _POLLS = (
 
 
 def guesses_of(
-    arch: Arch, device: Device, table: np.ndarray[Any, Any], executed: np.ndarray[Any, Any], at: Clock
-) -> tuple[Guess, ...]:
-    """The guesses behind a run of these instructions, the clock's first."""
+    arch: Arch, device: Device, table: np.ndarray[Any, Any], executed: np.ndarray[Any, Any], at: Clock,
+    different: int = 1,
+) -> tuple[Guess, ...]:  # fmt: skip
+    """The guesses behind a run of these instructions, the clock's first; ``different``: workgroups that stand for all
+    others.
+    """
     kinds = [Kind(k) for k in np.unique(table["kind"][executed > 0])]
     found = []
     if at.source != "measured":
@@ -94,4 +97,7 @@ def guesses_of(
         ]
     if (table["flags"][executed > 0] & POLLS).any():
         found.append(Guess(*_POLLS))
+    if different > 1:
+        value = f"as {different} that were traced, in turn"
+        found.append(Guess("unlike workgroups", value, "guess", "a unit may get more, or fewer, of the long ones"))
     return tuple(found)

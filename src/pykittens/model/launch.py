@@ -122,7 +122,7 @@ def _prediction(
         hbm_read_bytes=rates.hbm_bytes, hbm_written_bytes=written * launch.workgroups,
         lds_conflict=sum(each.lds_passes - each.lds_phases for each in costs) / phases if phases else 0.0,
         stalls=dict(sorted(stalls.items(), key=lambda item: -item[1])), occupancy=fitting, dispatch=spread,
-        guesses=guesses_of(launch.arch, launch.device, table, run.executed, at),
+        guesses=guesses_of(launch.arch, launch.device, table, run.executed, at, len(traces)),
         instructions=_instruction_times(launch, traces[0], run),
         waves=tuple(
             WaveTimes(i % SIMDS, wave.ops, run.issued[i], run.reason[i]) for i, wave in enumerate(traces[0].waves)
