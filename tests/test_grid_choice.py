@@ -81,6 +81,13 @@ def test_grids_of_any_size_get_an_order() -> None:
     assert order == RowMajor()
 
 
+def test_few_workgroups_leave_the_clock_high() -> None:
+    """As a whole round has it: one workgroup takes less time than as many as there are units."""
+    one = figures_of(RowMajor(), GemmGrid(256, 256, 8192, (256, 256)), "gfx942")
+    whole = figures_of(RowMajor(), GemmGrid(256 * 16, 256 * 19, 8192, (256, 256)), "gfx942")
+    assert 1.5 * one.seconds < whole.seconds
+
+
 def test_batches_share_nothing() -> None:
     one = figures_of(RowMajor(), GemmGrid(2048, 2048, 8192, (256, 256)), "gfx950").rates
     four = figures_of(RowMajor(), GemmGrid(2048, 2048, 8192, (256, 256), batch=4), "gfx950").rates

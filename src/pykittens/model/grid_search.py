@@ -78,7 +78,8 @@ def order_figures(grid: GemmGrid, tiles: Array, arch: Arch, device: Device, per_
     ]  # fmt: skip
     slots = device.cus_per_xcd * per_cu
     rates = cache_rates(panels, grid.workgroups, slots, device.xcds, arch.memory.l2_bytes, arch.memory.mall_bytes)
-    activity = Activity(UTILISATION, 0.0, MatrixWork(grid.flops, 16, _TYPES[grid.element_bytes]))
+    busy = min(1.0, grid.workgroups / (device.cus * per_cu))  # of all units, which draw one power
+    activity = Activity(UTILISATION * busy, 0.0, MatrixWork(grid.flops, 16, _TYPES[grid.element_bytes]))
     at = clock(device, activity)
     flop_per_clk = getattr(arch.matrix_flop_per_clk, _TYPES[grid.element_bytes])
     rounds = -(-grid.workgroups // (device.cus * per_cu)) * per_cu
