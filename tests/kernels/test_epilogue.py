@@ -41,6 +41,10 @@ def test_every_product_has_them(kernel: str, arch: str) -> None:
     run(with_epilogue(kernel, arch, "bf16", EVERYTHING), 70, 96, 200)
 
 
+def test_sixteen_waves_have_registers_for_all_of_it() -> None:
+    run(with_epilogue("gemm_specialized", "gfx950", "bf16", {"tile": "192x256", **EVERYTHING}), 200, 270, 130)
+
+
 @pytest.mark.parametrize("epilogue", EPILOGUES, ids=lambda each: "-".join(each.values()))
 def test_groups_have_columns_of_their_own(epilogue: dict[str, str]) -> None:
     """Both layouts; the groups are uneven, and one is often empty."""

@@ -187,7 +187,9 @@ class BoundEpilogue:
             numbers = [*self.numbers, *(load_scalar(vector, index) for vector, index in self.elements)]
             # A row of base tiles at a time, so that few registers are needed besides the accumulators.
             step = c.shape.rows
-            of_columns = {v.name: self._values(c, v, col) for v in self.vectors if v.axis == "cols"}
+            # Values of columns serve all of them, or are loaded again for the second, where registers count.
+            many = c.rows // step > 2
+            of_columns = {v.name: self._values(c, v, col) for v in self.vectors if many and v.axis == "cols"}
             for i in range(c.rows // step):
                 with block():
                     self._store_rows(
@@ -203,7 +205,8 @@ class BoundEpilogue:
         def apply(op: maps.Map) -> None:
             for vector in self.vectors:
                 if vector.op is op:
-                    op(x, x, of_columns[vector.name] if vector.axis == "cols" else self._values(x, vector, row))
+                    place = row if vector.axis == "rows" else col
+                    op(x, x, of_columns.get(vector.name) or self._values(x, vector, place))
 
         apply(maps.mul)
         if self.beta is not None:
