@@ -99,6 +99,17 @@ def test_workgroups_that_do_not_do_the_same_are_a_guess() -> None:
     assert names[0] - names[1] == {"unlike workgroups"}
 
 
+def test_empty_workgroups_before_the_busy_ones_cost_little() -> None:
+    """A unit that is free takes the next one: 96 busy tiles take about the same time wherever the empty ones are."""
+    exe = pk.compile(pk.kernels.gemm_grouped, "gfx950")
+    A, B, C = (np.zeros(shape, ml_dtypes.bfloat16) for shape in ((3072, 1024), (4, 2048, 1024), (3072, 2048)))
+    last, first = (
+        pk.predict(exe, A, B, C, np.array(starts, np.int32)).seconds
+        for starts in ([0, 0, 0, 0, 3072], [0, 3072, 3072, 3072, 3072])
+    )
+    assert 0.5 < last / first < 2
+
+
 def test_devices_of_one_chip_differ() -> None:
     assert prediction(arch="gfx942", device="MI325X").tflops > prediction(arch="gfx942", device="MI300X").tflops
 

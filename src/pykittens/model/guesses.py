@@ -98,6 +98,8 @@ def guesses_of(
     if (table["flags"][executed > 0] & POLLS).any():
         found.append(Guess(*_POLLS))
     if different > 1:
-        value = f"as {different} that were traced, in turn"
-        found.append(Guess("unlike workgroups", value, "guess", "a unit may get more, or fewer, of the long ones"))
+        value = f"as {different} that were traced, on average"
+        found.append(
+            Guess("unlike workgroups", value, "guess", "a unit that is free takes the next one, long or short")
+        )
     return tuple(found)

@@ -42,7 +42,10 @@ def timed(
     spread: Dispatch, rates: CacheRates, work: MatrixWork,
 ) -> Timing:  # fmt: skip
     """The time of a launch whose workgroups do what ``streams`` do in turn; ``work``: of its matrix instructions."""
+    unlike = _unlike(streams)
     groups = _groups_to_run(streams, spread)
+    if unlike:
+        groups = max(groups, len(streams))
     activity = Activity(0.9 if work.flops else 0.0, 0.0, work)
     share = spread.fill * spread.active_cus / device.cus
     for _ in range(_CLOCK_ROUNDS):
@@ -51,7 +54,7 @@ def timed(
         run = run_unit(engine, table, streams, constants, spread.slots, groups)
         matrix, vector = (float(busy.mean()) / run.clk for busy in (run.matrix_busy, run.vector_busy))
         activity = Activity(matrix * share, vector * share, work)
-    cycles = _all_cycles(run, spread)
+    cycles = _shared_cycles(run, spread) if unlike else _all_cycles(run, spread)
     return Timing(run, cycles, at, matrix, activity, seconds_at(cycles, at, arch))
 
 
@@ -60,6 +63,19 @@ def _groups_to_run(streams: Sequence[Sequence[Stream]], spread: Dispatch) -> int
     size = sum(len(wave.ops) for group in streams for wave in group) / len(streams)
     affordable = max(2 * spread.slots + len(streams), min(_MAX_GROUPS, int(_MAX_INSTRUCTIONS / max(1.0, size))))
     return min(spread.on_busiest, affordable)
+
+
+def _unlike(streams: Sequence[Sequence[Stream]]) -> bool:
+    """Whether workgroups differ in how much they execute, by a tenth or more."""
+    sizes = [sum(len(wave.ops) for wave in group) for group in streams]
+    return max(sizes) > 1.1 * min(sizes)
+
+
+def _shared_cycles(run: UnitRun, spread: Dispatch) -> float:
+    """Of unlike workgroups, of which a free unit takes the next: all units' average, or the longest one's own time."""
+    lives = run.ended.astype(np.int64) - run.started.astype(np.int64)
+    each = run.clk / len(lives)
+    return max(float(lives.max()), each * spread.workgroups / spread.active_cus)
 
 
 def _all_cycles(run: UnitRun, spread: Dispatch) -> float:
