@@ -1,4 +1,4 @@
-"""Mutants: each changes what it says and nothing else, and the static checks find what one wave depends on."""
+"""Mutants: each changes what it says and nothing else, and the static checks find what waves depend on."""
 
 from __future__ import annotations
 
@@ -98,6 +98,52 @@ def test_each_mutant_is_found_proved_or_left_to_a_run(arch: str) -> None:
     }
 
 
+SHARED = """
+  s_load_dwordx2 s[0:1], s[0:1], 0x0
+  v_lshlrev_b32 v1, 2, v0
+  v_xor_b32 v2, 0x100, v1
+  ds_write_b32 v1, v0
+  s_waitcnt lgkmcnt(0)
+  s_barrier
+  ds_read_b32 v4, v2
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v1, v4, s[0:1]
+  s_endpgm
+"""
+"""Two waves, each of which reads what the other one has written."""
+
+
+def of_two_waves(body: str, arch: str = "gfx950") -> CodeObject:
+    return read(code_object(body, arch, pointers(1), (("lds_bytes", 512), ("max_workgroup_size", 128))))
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_what_waves_share_in_lds_needs_no_run(arch: str) -> None:
+    """Without the barrier, or the wait before it, a wave may read too early."""
+    found = of_two_waves(SHARED, arch)
+    assert [f for f in check(found).findings if f.severity != "note"] == []
+    judge = StaticJudge(found, found.kernel())
+    verdicts = [(m.change, judge.verdict(m)) for m in all_mutants(found)]
+    assert [(change, v.outcome, "wave 0 reads byte 256 of LDS" in v.why) for change, v in verdicts] == [
+        ("s_waitcnt lgkmcnt(0): left out", "reported", True),
+        ("s_waitcnt lgkmcnt(0): lgkmcnt(1)", "reported", True),
+        ("s_barrier: left out", "reported", True),
+        ("s_waitcnt lgkmcnt(0): left out", "reported", False),
+        ("s_waitcnt lgkmcnt(0): lgkmcnt(1)", "reported", False),
+    ]
+
+
+def test_races_of_the_original_do_not_count_but_more_of_them_do() -> None:
+    """The finding is the same one, and stands for two pairs of accesses where it stood for one."""
+    found = of_two_waves(SHARED.replace("ds_write_b32 v1, v0", "ds_write_b32 v1, v0\n  ds_read_b32 v3, v2"))
+    (known,) = check(found).by_code("lds-race")
+    judge = StaticJudge(found, found.kernel())
+    (barrier,) = (m for m in all_mutants(found) if m.kind == "remove-barrier")
+    assert judge.verdict(barrier).outcome == "reported"
+    (more,) = check(barrier.applied(found)).by_code("lds-race")
+    assert (known.why, known.times, more.why, more.times) == (more.why, 1, known.why, 2)
+
+
 def test_what_the_original_has_already_does_not_count() -> None:
     early = "  global_load_dword v1, v0, s[0:1]\n  v_mov_b32 v2, v1\n  s_waitcnt vmcnt(0)\n"
     found = original(body=early + "  s_barrier\n  s_endpgm\n")
@@ -128,8 +174,8 @@ def test_a_nop_before_a_branch_goes_behind_it() -> None:
 
 
 @pytest.mark.parametrize("arch", ARCHS)
-def test_of_a_real_kernel_only_what_other_waves_see_is_left_open(arch: str) -> None:
-    """The GEMM, some of its mutants: none passes for as good, and no barrier can be judged without a run."""
+def test_of_a_real_kernel_only_waits_and_barriers_are_left_open(arch: str) -> None:
+    """The GEMM, some of its mutants: none passes for as good."""
     exe = pk.compile(pk.kernels.gemm, arch)
     found = read(exe.code_object)
     judge = StaticJudge(found, found.kernel())

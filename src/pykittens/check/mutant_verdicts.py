@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,6 +12,7 @@ from pykittens.asm.pending import CAPS
 from pykittens.check.code import KernelCode, Places, follow
 from pykittens.check.findings import Finding
 from pykittens.check.hazards import check_hazards
+from pykittens.check.lds_waits import check_lds_waits
 from pykittens.check.loose_waits import loosest_counts
 from pykittens.check.mutants import Mutant
 from pykittens.check.waits import WaitModel, check_waits
@@ -36,18 +38,17 @@ class StaticJudge:
         self._loosest = {
             (self.code.instructions[n].pc, name): count for (n, name), count in loosest_counts(model).items()
         }
-        known = self._findings(self.code, "wait") + self._findings(self.code, "nop")
-        self._known = Counter(map(_key, known))
+        self._known = _counted(self._findings(self.code, "wait") + self._findings(self.code, "nop"))
 
     def verdict(self, mutant: Mutant) -> Verdict:
         """The mutant is checked from its bytes; only what the original does not have counts as found."""
         changed = mutant.applied(self.code_object)
         code = follow(changed, self.kernel, Places(changed))
         findings = [*code.findings, *self._findings(code, mutant.kind)]
-        found = {_key(f): f for f in findings}
-        new = Counter(map(_key, findings)) - self._known
-        if new:
-            return Verdict("reported", str(found[next(iter(new))]))
+        new = _counted(findings) - self._known
+        said = [f for f in findings if _key(f) in new]
+        if said:
+            return Verdict("reported", str(next((f for f in said if f.severity != "note"), said[0])))
         if mutant.kind.endswith("nop"):
             return Verdict("redundant", "no row of the hazard table needs it")
         if mutant.counts and all(self._is_loose(mutant.pc, name, n) for name, n in mutant.counts.items()):
@@ -61,7 +62,16 @@ class StaticJudge:
     def _findings(code: KernelCode, kind: str) -> list[Finding]:
         if kind.endswith("nop"):
             return check_hazards(code)
-        return check_waits(WaitModel(code)) if kind.endswith("wait") else []
+        model = WaitModel(code)
+        return [*(check_waits(model) if kind.endswith("wait") else ()), *check_lds_waits(model)]
+
+
+def _counted(findings: Iterable[Finding]) -> Counter[tuple[str, ...]]:
+    """How often each is seen: one finding stands for all pairs of accesses of two blocks."""
+    seen: Counter[tuple[str, ...]] = Counter()
+    for finding in findings:
+        seen[_key(finding)] += finding.times
+    return seen
 
 
 def _key(finding: Finding) -> tuple[str, ...]:
