@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from bench.foreign import aiter_gemm
 from bench.foreign import case as cases
 from bench.foreign.case import Case
 
@@ -23,7 +25,7 @@ from pykittens.sim import Kernel
 
 FOREIGN = ("aiter_gemm", "aiter_forward", "aiter_backward", "aiter_rows", "triton_cases")
 _ROUNDINGS = (1, 8, 64, 128)
-_LAUNCHES = 2
+_LAUNCHES = 4
 """Launches of other people's kernels that each mutant is tried with, where so many are known."""
 
 Array = np.ndarray[Any, Any]
@@ -135,10 +137,22 @@ def _sizes(problem: Problem) -> Iterator[list[dict[str, int]]]:
 
 
 # -- others' -----------------------------------------------------------------------------------------------------
+def further_launches(module: str) -> Iterator[Case]:
+    """Launches that get to code that those of the module leave out.
+
+    bf16gemm: one tile of K, so that nothing is fetched ahead, and so many that the whole loop is gone through.
+    """
+    if module == "aiter_gemm":
+        for arch in ("gfx942", "gfx950"):
+            for tile in (32, 48, 64, 96):
+                yield aiter_gemm.bf16gemm(arch, tile, tile, 64, 64)
+                yield aiter_gemm.bf16gemm(arch, tile, tile, 64, 512)
+
+
 def _cases(module: str) -> dict[str, list[Case]]:
     """The launches of each code object of a module, by names for people, small ones first."""
     found: dict[str, list[Case]] = {}
-    for case in import_module(f"bench.foreign.{module}").cases():
+    for case in chain(import_module(f"bench.foreign.{module}").cases(), further_launches(module)):
         found.setdefault(f"{case.group} {case.arch} {case.name} {case.kernel or ''}".strip(), []).append(case)
     return {
         name: sorted(each, key=lambda c: sum(data.nbytes for data in c.buffers.values()))

@@ -4,10 +4,11 @@
                             [--launches DIR --code-objects DIR] [--foreign DIR] [--jobs N]
 
 A mutant is reported (by the static checks or by a checked run on the virtual GPU), redundant (proved to be as good as
-the original, or: checked runs on several inputs find no race and no undefined data, and the results are the same under
-the most adverse orders of waves and completions), missed (its results are wrong and nobody said so), or undecided
-(nobody can tell without a run, and how to launch it is not known, or no input gets to the instruction). What is
-reported by a note alone, as of wait states that not all sources ask for, is counted too.
+the original, of nops by the table of hazards, or: checked runs on the inputs that get to the instruction find no race
+and no undefined data, and the results are the same under the most adverse orders of waves and completions), missed (its
+results are wrong and nobody said so), or undecided (nobody can tell without a run, and how to launch it is not known,
+or no input gets to the instruction). What is reported by a note alone, as of wait states that not all sources ask for,
+is counted too.
 
 Kernels of ours are taken with every value of every option, with --defaults with their defaults alone. --cases takes so
 many code objects of each file of bench/foreign (AITER and Triton; 0: none). --launches has directories with a meta.json
@@ -79,16 +80,18 @@ class Trial:
         static = self.judge.verdict(mutant)
         if static.outcome != "undecided" or not self.inputs:
             return static.outcome, static.why
-        if not self._gets_to(mutant.pc):
+        # On the others nothing is different.
+        inputs = {number: prepare for number, prepare in enumerate(self.inputs) if self._gets_to(mutant.pc, prepare)}
+        if not inputs:
             return "undecided", f"none of {len(self.inputs)} inputs gets to the instruction"
         changed = mutant.applied(self.code_object)
-        for number, prepare in enumerate(self.inputs):
+        for number, prepare in inputs.items():
             said = self._checked(changed, prepare)
             new = Counter(map(_key, said)) - self._known[number]
             if new:
                 return "reported", next(why for why in said if _key(why) in new)
         runs = 0
-        for number, prepare in enumerate(self.inputs):
+        for number, prepare in inputs.items():
             for order, expected in self._expected[number].items():
                 try:
                     results = self._launched(changed.data, prepare, order)
@@ -97,18 +100,15 @@ class Trial:
                 if results != expected:
                     return "missed", f"wrong results on input {number} under {order}"
                 runs += 1
-        return "redundant", f"no race in {len(self.inputs)} checked runs, and equal results in {runs}"
+        return "redundant", f"no race in {len(inputs)} checked runs, and equal results in {runs}"
 
-    def _gets_to(self, pc: int) -> bool:
-        """Whether an instruction is executed on some input: with a trap in its place the launch stops there."""
-        trapped = Mutant("trap", pc, "s_trap 1", pc, _TRAP).applied(self.code_object).data
-        for prepare in self.inputs:
-            ready = prepare(trapped)
-            try:
-                ready.kernel.launch(**ready.arguments, timeout=_TIMEOUT, max_instructions=self._limit)
-            except Fault as fault:
-                if fault.code == "trap" and fault.pc == pc:
-                    return True
+    def _gets_to(self, pc: int, prepare: Prepare) -> bool:
+        """Whether an instruction is executed on an input: with a trap in its place the launch stops there."""
+        ready = prepare(Mutant("trap", pc, "s_trap 1", pc, _TRAP).applied(self.code_object).data)
+        try:
+            ready.kernel.launch(**ready.arguments, timeout=_TIMEOUT, max_instructions=self._limit)
+        except Fault as fault:
+            return fault.code == "trap" and fault.pc == pc
         return False
 
     @cached_property

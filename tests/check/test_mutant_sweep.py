@@ -10,7 +10,9 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from bench.mutant_subjects import Ready, Subject, our_subjects
+from bench.foreign import wheel
+from bench.foreign.case import run
+from bench.mutant_subjects import FOREIGN, Ready, Subject, further_launches, our_subjects
 from bench.mutants import Trial, orders
 
 from pykittens.asm.code_object import read
@@ -80,6 +82,32 @@ def test_equal_results_of_inputs_that_do_not_get_there_say_nothing() -> None:
     assert barriers
     for barrier in barriers:
         assert idle.verdict(barrier) == ("undecided", "none of 1 inputs gets to the instruction")
+
+
+def test_only_inputs_that_get_there_are_evidence() -> None:
+    """The barrier that is not needed, on an input all of whose waves end at once and on one that gets to it."""
+    honest = trial()
+    mixed = Trial.__new__(Trial)
+    mixed.__dict__ |= {k: v for k, v in honest.__dict__.items() if k not in ("_expected", "_known", "complaints")}
+    entry = honest.judge.code.instructions[0].pc
+    end = Mutant("end", entry, "s_endpgm", entry, (0xBF810000).to_bytes(4, "little"))
+    mixed.inputs = [lambda code: honest.inputs[0](end.applied(read(code)).data), honest.inputs[0]]
+    barrier = [mutant for mutant in honest.mutants if mutant.kind == "remove-barrier"][1]
+    found, why = mixed.verdict(barrier)
+    assert found == "redundant"
+    assert why.startswith("no race in 1 checked runs, and equal results in ")
+    assert int(why.rpartition(" ")[2]) <= len(orders(16))
+
+
+@pytest.mark.foreign
+def test_further_launches_are_right() -> None:
+    try:
+        wheel.wheel()
+    except wheel.OutOfReach as reason:
+        pytest.skip(str(reason))
+    results = [run(case) for module in FOREIGN for case in further_launches(module)]
+    assert results
+    assert [(r.case.name, r.problem) for r in results if not r.passed] == []
 
 
 def test_wrong_results_that_nobody_explains_are_missed() -> None:
