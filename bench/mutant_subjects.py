@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib import import_module
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from bench.foreign import aiter_gemm
+from bench.foreign import aiter_backward, aiter_gemm
 from bench.foreign import case as cases
 from bench.foreign.case import Case
 
@@ -25,8 +24,8 @@ from pykittens.sim import Kernel
 
 FOREIGN = ("aiter_gemm", "aiter_forward", "aiter_backward", "aiter_rows", "triton_cases")
 _ROUNDINGS = (1, 8, 64, 128)
-_LAUNCHES = 4
-"""Launches of other people's kernels that each mutant is tried with, where so many are known."""
+_LAUNCHES = 2
+"""Launches of other people's kernels that each mutant is tried with, where bench/foreign has so many."""
 
 Array = np.ndarray[Any, Any]
 
@@ -137,22 +136,24 @@ def _sizes(problem: Problem) -> Iterator[list[dict[str, int]]]:
 
 
 # -- others' -----------------------------------------------------------------------------------------------------
-def further_launches(module: str) -> Iterator[Case]:
-    """Launches that get to code that those of the module leave out.
+def further_launches(case: Case) -> Iterator[Case]:
+    """Launches of a case's code object that get to what the cases of bench/foreign leave out.
 
     bf16gemm: one tile of K, so that nothing is fetched ahead, and so many that the whole loop is gone through.
+    Attention backward: so many rows and keys that tiles are full and loops turn again.
     """
-    if module == "aiter_gemm":
-        for arch in ("gfx942", "gfx950"):
-            for tile in (32, 48, 64, 96):
-                yield aiter_gemm.bf16gemm(arch, tile, tile, 64, 64)
-                yield aiter_gemm.bf16gemm(arch, tile, tile, 64, 512)
+    if "/bf16gemm/" in case.name:
+        tile = int(case.name.partition("_tn_")[2].partition("x")[0])
+        for k in (64, 512):
+            yield aiter_gemm.bf16gemm(case.arch, tile, tile, 64, k)
+    elif "/fmha_v3_bwd/" in case.name and "dq_shuffle" not in case.name:
+        yield aiter_backward.attention_backward(case.name, 1, 1, [(192, 192)])
 
 
 def _cases(module: str) -> dict[str, list[Case]]:
     """The launches of each code object of a module, by names for people, small ones first."""
     found: dict[str, list[Case]] = {}
-    for case in chain(import_module(f"bench.foreign.{module}").cases(), further_launches(module)):
+    for case in import_module(f"bench.foreign.{module}").cases():
         found.setdefault(f"{case.group} {case.arch} {case.name} {case.kernel or ''}".strip(), []).append(case)
     return {
         name: sorted(each, key=lambda c: sum(data.nbytes for data in c.buffers.values()))
@@ -169,7 +170,8 @@ def foreign_subjects(count: int) -> Iterator[Subject]:
 
 
 def _case(name: str, module: str) -> tuple[CodeObject, str | None, list[Prepare]]:
-    launches = _cases(module)[name]
+    launches = _cases(module)[name][:_LAUNCHES]
+    launches += further_launches(launches[0])
 
     def preparing(case: Case) -> Prepare:
         def prepare(code: bytes) -> Ready:
@@ -178,7 +180,7 @@ def _case(name: str, module: str) -> tuple[CodeObject, str | None, list[Prepare]
 
         return prepare
 
-    return read(launches[0].code()), launches[0].kernel, [preparing(case) for case in launches[:_LAUNCHES]]
+    return read(launches[0].code()), launches[0].kernel, [preparing(case) for case in launches]
 
 
 def described_subjects(launches: Path | None, code_objects: Path) -> Iterator[Subject]:

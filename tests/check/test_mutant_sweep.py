@@ -10,9 +10,9 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from bench.foreign import wheel
+from bench.foreign import aiter_backward, aiter_gemm, wheel
 from bench.foreign.case import run
-from bench.mutant_subjects import FOREIGN, Ready, Subject, further_launches, our_subjects
+from bench.mutant_subjects import Ready, Subject, further_launches, our_subjects
 from bench.mutants import Trial, orders
 
 from pykittens.asm.code_object import read
@@ -105,8 +105,9 @@ def test_further_launches_are_right() -> None:
         wheel.wheel()
     except wheel.OutOfReach as reason:
         pytest.skip(str(reason))
-    results = [run(case) for module in FOREIGN for case in further_launches(module)]
-    assert results
+    known = [*aiter_gemm.cases(), *aiter_backward.cases()][::10]
+    results = [run(further) for case in known for further in further_launches(case)]
+    assert {r.case.name.split("/")[1] for r in results} == {"bf16gemm", "fmha_v3_bwd"}
     assert [(r.case.name, r.problem) for r in results if not r.passed] == []
 
 
