@@ -38,13 +38,7 @@ class GlobalToShared(Op):
     name = "load"
 
     def check(self, tile: st, source: GlobalTile, edges: str = "zero", team: Team | None = None) -> None:
-        if edges not in ("zero", "any", "inside"):
-            raise BuildError("edges", f"edges is {edges!r}", where=user_line(), fix="use 'zero', 'any' or 'inside'")
-        if tile.dtype is not source.tensor.dtype:
-            raise BuildError(
-                "load-dtype", f"{tile.name} holds {tile.dtype}, {source.tensor.name} holds {source.tensor.dtype}",
-                where=user_line(),
-            )  # fmt: skip
+        check_copy(tile, source, edges)
         if tile.shape.run_bytes(tile.dtype.bytes) < LANE_BYTES:
             raise BuildError(
                 "load-swizzle", f"{tile.name} keeps {tile.shape.run_bytes(tile.dtype.bytes)} bytes of a row together "
@@ -134,6 +128,17 @@ class GlobalToShared(Op):
         shared = run.shared(tile)
         shared[:] = 0
         shared[: window.shape[0], : window.shape[1]] = window
+
+
+def check_copy(tile: st, source: GlobalTile, edges: str) -> None:
+    """`BuildError` for a way to treat edges that there is not, and for a window of another dtype than the tile's."""
+    if edges not in ("zero", "any", "inside"):
+        raise BuildError("edges", f"edges is {edges!r}", where=user_line(), fix="use 'zero', 'any' or 'inside'")
+    if tile.dtype is not source.tensor.dtype:
+        raise BuildError(
+            "load-dtype", f"{tile.name} holds {tile.dtype}, {source.tensor.name} holds {source.tensor.dtype}",
+            where=user_line(),
+        )  # fmt: skip
 
 
 def source_element(tile: st, place: Int) -> tuple[Int, Int]:

@@ -21,7 +21,7 @@ from ..program_inputs import LANE
 from ..register_shape import LANES
 from ..team import Team
 from ..tiles import st
-from .global_to_shared import DS_OFFSET_LIMIT, LANE_BYTES, WAVE_BYTES, source_element
+from .global_to_shared import DS_OFFSET_LIMIT, LANE_BYTES, WAVE_BYTES, check_copy, source_element
 
 if TYPE_CHECKING:
     from ..lowering import Lowering
@@ -48,13 +48,7 @@ class TransposedCopy(Op):
     name = "load"
 
     def check(self, tile: st, source: GlobalTile, edges: str = "zero", team: Team | None = None) -> None:
-        if edges not in ("zero", "any", "inside"):
-            raise BuildError("edges", f"edges is {edges!r}", where=user_line(), fix="use 'zero', 'any' or 'inside'")
-        if tile.dtype is not source.tensor.dtype:
-            raise BuildError(
-                "load-dtype", f"{tile.name} holds {tile.dtype}, {source.tensor.name} holds {source.tensor.dtype}",
-                where=user_line(),
-            )  # fmt: skip
+        check_copy(tile, source, edges)
         check_size(tile)
 
     def touches(self, tile: st, source: GlobalTile, edges: str = "zero", team: Team | None = None) -> Touches:
