@@ -31,6 +31,11 @@ class Tile:
         """Wave-wide accesses of 16 bytes a lane for so many rows over one step."""
         return -(-rows * self.k * self.nbytes // 1024)
 
+    @property
+    def row_bytes(self) -> int:
+        """That a copy takes of each row: HipKittens' subtiles are 32 elements of 16 bits or 128 of 8 wide."""
+        return 64 if self.nbytes == 2 else 128
+
 
 def bf16(arch: Arch, m: int, n: int, k: int = 64) -> Tile:
     return Tile(m, n, k, *BF16[arch.name])
@@ -45,7 +50,7 @@ def ping_pong(arch: Arch, tile: Tile, steps: int, drained: bool = False) -> tupl
 
     drained: a step ends with vmcnt(0), loads just issued among them (its 192 x 256 kernel).
     """
-    program = Program(arch)
+    program = Program(arch, tile.row_bytes)
     rows, cols = tile.m // 4, tile.n // 8
     loads = tile.accesses(tile.m // 2) / 8, tile.accesses(tile.n // 2) / 8
     waves = []
@@ -80,7 +85,7 @@ def ping_pong(arch: Arch, tile: Tile, steps: int, drained: bool = False) -> tupl
 
 def interleave(arch: Arch, tile: Tile, steps: int) -> tuple[Program, list[Wave]]:
     """HipKittens' 4 waves, 2 x 2: four clusters a step, copies and reads among the MFMAs, two waits with barriers."""
-    program = Program(arch)
+    program = Program(arch, tile.row_bytes)
     a, b = tile.accesses(tile.m // 4), tile.accesses(tile.n // 4)
     copies_a, copies_b = (max(1, tile.accesses(side // 2) // 4) for side in (tile.m, tile.n))
     mfmas = tile.mfmas(tile.m // 4, tile.n // 4)
@@ -138,7 +143,7 @@ def staged_ping_pong(arch: Arch, steps: int) -> tuple[Program, list[Wave]]:
 
 def producers(arch: Arch, tile: Tile, consumers: int, steps: int) -> tuple[Program, list[Wave]]:
     """HipKittens' 4 producers beside consumers of 64 x 64 each: one barrier a step, producers drain before it."""
-    program = Program(arch)
+    program = Program(arch, tile.row_bytes)
     copies = tile.accesses(tile.m + tile.n) // 4
     waves = []
     for _ in range(4):

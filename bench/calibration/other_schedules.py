@@ -23,7 +23,7 @@ def attention(arch: Arch, tiles: int) -> tuple[Program, list[Wave]]:
     A tile is 32 scores a lane: 36 exponentials and 100 vector instructions by its scheduler hints. Queries are read in
     pieces of 32 bytes of a row, the output is written in pieces of 16.
     """
-    program = Program(arch)
+    program = Program(arch, 64)  # subtiles of 32 elements
     waves = []
     for number in range(8):
         wave = Wave(program)

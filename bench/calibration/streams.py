@@ -11,7 +11,7 @@ import numpy as np
 from pykittens.arch import Arch
 from pykittens.isa import lookup
 from pykittens.isa.instruction import Instruction
-from pykittens.model.costs import COST
+from pykittens.model.costs import COST, LINE
 from pykittens.model.cu import Stream
 from pykittens.model.timing_table import MEMORY_KINDS, TIMING_OP, kind_of, timing_op
 
@@ -20,10 +20,16 @@ WAVE_LINES = 8
 
 
 class Program:
-    """The instructions that the streams of one workgroup use; `wave` begins a wave's stream."""
+    """The instructions that the streams of one workgroup use.
 
-    def __init__(self, arch: Arch) -> None:
+    row_bytes: that a copy to LDS takes of each row; rows are longer, and a piece of a line costs as much as the line.
+    """
+
+    def __init__(self, arch: Arch, row_bytes: int = LINE) -> None:
         self.arch = arch
+        whole = max(row_bytes, arch.issue.vmem_row_bytes)
+        self.copy_clk = arch.issue.vmem_x4_clk * whole // row_bytes
+        """L1 time of a copy of 16 bytes a lane."""
         self._numbers: dict[Any, int] = {}
         self.instructions: list[Instruction] = []
 
@@ -79,12 +85,11 @@ class Wave:
     def load(self, count: int = 1, *, to_lds: bool = True, lines: int = WAVE_LINES, l1_clk: int = 0) -> None:
         """Global loads of 16 bytes a lane."""
         arch = self.program.arch
-        clk = l1_clk or arch.issue.vmem_x4_clk
         if to_lds:
             passes = 64 * 16 // arch.lds_read_bytes_per_clk
-            self.do("buffer_load_dwordx4", count, (passes, lines, clk, 0), lds=True)
+            self.do("buffer_load_dwordx4", count, (passes, lines, l1_clk or self.program.copy_clk, 0), lds=True)
         else:
-            self.do("buffer_load_dwordx4", count, (0, lines, clk, 0))
+            self.do("buffer_load_dwordx4", count, (0, lines, l1_clk or arch.issue.vmem_x4_clk, 0))
 
     def store(self, count: int = 1, *, lines: int = WAVE_LINES, l1_clk: int = 0) -> None:
         """Global stores of 16 bytes a lane."""

@@ -1,4 +1,4 @@
-"""The chip around a unit: its share of what all share, latencies of late hits, and writes that must reach the HBM."""
+"""The chip around a unit: its share of what all share, latencies, and writes that must reach the HBM."""
 
 from __future__ import annotations
 
@@ -21,18 +21,30 @@ STORE = step("buffer_store_dwordx4", (8, 16, 16, 0))
 WHOLE_LINES = 8
 
 
-def test_late_hits_wait_as_the_misses_do() -> None:
-    now = machine(GFX950, MI355X, 2000.0, 256, MISSES)
-    late = machine(GFX950, MI355X, 2000.0, 256, replace(MISSES, l2_late=1.0, llc_late=1.0))
-    assert now.l2_latency < now.llc_latency < now.hbm_latency
-    assert late.l2_latency == pytest.approx((now.llc_latency + now.hbm_latency) / 2, abs=1)
-    assert late.llc_latency == late.hbm_latency == now.hbm_latency
+def latency(l2_hit: float, llc_hit: float) -> float:
+    """Clk at 2 GHz of loads with these hit rates."""
+    return machine(GFX950, MI355X, 2000.0, 256, replace(MISSES, l2_hit=l2_hit, llc_hit=llc_hit)).load_latency
+
+
+def test_ends_of_a_loads_latency() -> None:
+    known = GFX950.latency
+    assert latency(1.0, 1.0) == pytest.approx(known.l2_hit_ns * MI355X.peak_clock_mhz / 1000, abs=1)
+    assert latency(0.0, 1.0) == pytest.approx(known.mall_hit_ns * 2, abs=1)
+    assert latency(0.0, 0.0) == pytest.approx(known.hbm_ns * 2, abs=1)
+
+
+def test_loads_wait_for_misses_of_those_they_share_lines_with() -> None:
+    """More than their own part of misses, and the more the more XCDs can be the one that goes to the HBM."""
+    own = latency(1.0, 1.0) + 0.25 * (latency(0.0, 1.0) - latency(1.0, 1.0))
+    assert own < latency(0.75, 1.0) < latency(0.0, 1.0)
+    further = latency(0.75, 0.9) - latency(0.75, 1.0)
+    assert further == pytest.approx((1 - 0.975**8) * (latency(0.0, 0.0) - latency(0.0, 1.0)), abs=1)
 
 
 def test_ns_of_the_fabric_are_more_clk_at_a_higher_clock() -> None:
     slow, fast = (machine(GFX950, MI355X, mhz, 256, MISSES) for mhz in (1200.0, 2400.0))
     assert fast.l2_latency == slow.l2_latency
-    assert fast.hbm_latency == pytest.approx(2 * slow.hbm_latency, abs=2)
+    assert fast.load_latency > slow.load_latency
     assert fast.hbm_line == pytest.approx(2 * slow.hbm_line, abs=2)
     assert fast.l2_line == slow.l2_line
 

@@ -48,19 +48,20 @@ def costs(*executed: tuple[Instruction, np.ndarray, int], arch: str = "gfx950") 
 
 @pytest.mark.parametrize(
     ("nbytes", "stride", "lines", "clk"),
-    [(4, 4, 2, 4), (8, 8, 4, 16), (16, 16, 8, 16), (4, 128, 64, 64), (16, 64, 32, 64)],
+    [(4, 4, 2, 4), (8, 8, 4, 16), (16, 16, 8, 16), (4, 128, 64, 128), (16, 64, 32, 64)],
 )
 def test_lines_and_time_of_loads(nbytes: int, stride: int, lines: int, clk: int) -> None:
     (found,) = costs((load(nbytes), LANE * stride, int(ALL))).waves
     assert (int(found["lines"][0]), int(found["l1_clk"][0])) == (lines, clk)
 
 
-def test_short_rows_cost_gfx942_double() -> None:
-    """64-byte rows, far apart."""
-    rows = LANE // 4 * 4096 + LANE % 4 * 16
-    for arch, clk in (("gfx942", 32), ("gfx950", 16)):
-        (found,) = costs((load(16), rows, int(ALL)), arch=arch).waves
-        assert int(found["l1_clk"][0]) == clk
+@pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
+@pytest.mark.parametrize(("row_bytes", "clk"), [(64, 32), (128, 16), (256, 16)])
+def test_a_piece_of_a_line_costs_as_much_as_the_line(arch: str, row_bytes: int, clk: int) -> None:
+    """Rows far apart, of which a load takes so many bytes each."""
+    lanes = row_bytes // 16
+    (found,) = costs((load(16), LANE // lanes * 4096 + LANE % lanes * 16, int(ALL)), arch=arch).waves
+    assert int(found["l1_clk"][0]) == clk
 
 
 @pytest.mark.parametrize(
@@ -68,8 +69,8 @@ def test_short_rows_cost_gfx942_double() -> None:
     [
         (16, LANE % 32 * 4096 + LANE // 32 * 16, 64),  # neighbours in different rows
         (16, LANE // 8 * 4096 + (LANE % 8 ^ LANE // 8) * 16, 16),  # rows of 128 bytes, swizzled
-        (8, LANE % 16 * 4096 + LANE // 16 * 8, 64), (8, LANE // 4 * 4096 + LANE % 4 * 8, 16),
-        (4, LANE // 16 * 4096 + LANE % 16 * 4, 4), (4, LANE % 2 * 4096 + LANE // 2 * 4, 8),
+        (8, LANE % 16 * 4096 + LANE // 16 * 8, 64), (8, LANE // 16 * 4096 + LANE % 16 * 8, 16),
+        (4, LANE // 32 * 4096 + LANE % 32 * 4, 4), (4, LANE % 2 * 4096 + LANE // 2 * 4, 8),
     ],
 )  # fmt: skip
 def test_neighbouring_lanes_share_a_clk_only_in_one_piece(nbytes: int, offsets: np.ndarray, clk: int) -> None:

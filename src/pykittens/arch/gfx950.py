@@ -84,7 +84,7 @@ ISSUE = Issue(
     vmem_x1_clk=fact(4, "measured", f"{GLUON}: 64 bytes a clk"),
     vmem_x2_clk=fact(16, "measured", f"{GLUON}: no faster than 16 bytes a lane"),
     vmem_x4_clk=fact(16, "measured", f"{GLUON}: 64 bytes a clk"),
-    vmem_row_bytes=fact(64, "guess", f"{HIPKITTENS}: its GEMM copies rows of 64 bytes and is not slowed by it"),
+    vmem_row_bytes=fact(128, "guess", f"{AS_GFX942}, where it was measured; the vector L1 is the same"),
 )
 
 LATENCY = Latency(

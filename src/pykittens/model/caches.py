@@ -4,8 +4,7 @@ A panel is what a group of loads reads over a workgroup's life (the rows of A un
 rounds, as many at a time as the chip holds; those of a round stream along their panels side by side, so a panel that
 several of them share on one XCD misses that XCD's L2 once. Between rounds both caches keep what was used last (LRU):
 a panel is still there if the different bytes touched since fit the cache. No constant is fitted; drift between
-workgroups of a round is neglected. In step, those that share a panel ask for its lines while these are still under way:
-such a hit saves traffic but waits as the miss does.
+workgroups of a round is neglected.
 """
 
 from __future__ import annotations
@@ -39,7 +38,6 @@ class CacheRates:
     """What the caches do in one launch; bytes are of loads, over the whole device.
 
     l2_hit: of the requested bytes. llc_hit: of the L2's misses; both are 0 to 1, and 1 where nothing is asked for.
-    l2_late, llc_late: of the hits, the share whose lines are under way for another workgroup of the round, 0 to 1.
     """
 
     l2_hit: float
@@ -48,8 +46,6 @@ class CacheRates:
     l2_miss_bytes: float
     hbm_bytes: float
     rounds: int
-    l2_late: float = 0.0
-    llc_late: float = 0.0
 
     def scaled(self, factor: float) -> CacheRates:
         """For so many times the workgroups, of the same kind."""
@@ -75,16 +71,15 @@ def cache_rates(
     xcd_of = np.arange(workgroups) % xcds
     requested = sum(each.requested for each in panels) * workgroups
     sizes, places = _numbered(panels)
-    misses: list[tuple[Array, Array, Array, Array]] = []
+    misses: list[tuple[Array, Array, Array]] = []
     for xcd in range(xcds):
         here = xcd_of == xcd
-        when, what, readers = _touched(places[:, here], round_of[here])
-        misses.append((when, what, readers, _missing(when, what, sizes, l2_bytes)))
-    rounds_, panels_, readers, shares = (np.concatenate(each) for each in zip(*misses, strict=True))
-    missed = sizes[panels_] * shares
-    l2_miss, l2_late = float(missed.sum()), float((missed * (readers - 1)).sum())
+        when, what = _touched(places[:, here], round_of[here])
+        misses.append((when, what, _missing(when, what, sizes, l2_bytes)))
+    rounds_, panels_, shares = (np.concatenate(each) for each in zip(*misses, strict=True))
+    l2_miss = float((sizes[panels_] * shares).sum())
     # In the memory-side cache the first XCD of a round brings a panel in for all.
-    first_rounds, first_panels, _ = _pairs(rounds_, panels_)
+    first_rounds, first_panels = _pairs(rounds_, panels_)
     where = _index_in(first_rounds, first_panels, rounds_, panels_)
     most = np.zeros(len(first_rounds))
     np.maximum.at(most, where, shares)
@@ -92,15 +87,10 @@ def cache_rates(
     if warm and sizes.sum() <= llc_bytes:
         absent[:] = 0.0
     hbm = float((sizes[first_panels] * absent * most).sum())
-    llc_late = float((missed * absent[where]).sum()) - hbm
     return CacheRates(
         1 - l2_miss / requested if requested else 1.0, 1 - hbm / l2_miss if l2_miss else 1.0, requested, l2_miss, hbm,
-        rounds, _share(l2_late, requested - l2_miss), _share(llc_late, l2_miss - hbm),
+        rounds,
     )  # fmt: skip
-
-
-def _share(part: float, whole: float) -> float:
-    return min(1.0, part / whole) if whole > 0 else 0.0
 
 
 def _numbered(panels: Sequence[Panels]) -> tuple[Array, Array]:
@@ -114,14 +104,14 @@ def _numbered(panels: Sequence[Panels]) -> tuple[Array, Array]:
     return np.concatenate(sizes), np.stack(places)
 
 
-def _touched(places: Array, rounds: Array) -> tuple[Array, Array, Array]:
-    """Every (round, panel) once, in order, and how many workgroups read it."""
+def _touched(places: Array, rounds: Array) -> tuple[Array, Array]:
+    """Every (round, panel) once, in order."""
     return _pairs(np.broadcast_to(rounds, places.shape).reshape(-1), places.reshape(-1))
 
 
-def _pairs(rounds: Array, panels: Array) -> tuple[Array, Array, Array]:
-    keys, counts = np.unique(rounds.astype(np.int64) << 32 | panels.astype(np.int64), return_counts=True)
-    return keys >> 32, keys & 0xFFFFFFFF, counts
+def _pairs(rounds: Array, panels: Array) -> tuple[Array, Array]:
+    keys = np.unique(rounds.astype(np.int64) << 32 | panels.astype(np.int64))
+    return keys >> 32, keys & 0xFFFFFFFF
 
 
 def _index_in(rounds: Array, panels: Array, some_rounds: Array, some_panels: Array) -> Array:

@@ -100,13 +100,13 @@ def machine(
     l2 = latency.l2_hit_ns * device.peak_clock_mhz / 1000
     llc = max(l2, latency.mall_hit_ns * clock_mhz / 1000)
     hbm = max(llc, latency.hbm_ns * clock_mhz / 1000)
-    # A hit on a line that is under way for another unit comes when the miss does.
-    missed = rates.llc_hit * llc + (1 - rates.llc_hit) * hbm
-    found.l2_latency = round(l2 + rates.l2_late * (missed - l2))
-    found.llc_latency = round(llc + rates.llc_late * (hbm - llc))
-    found.hbm_latency = round(hbm)
-    found.l2_miss = round((1 - rates.l2_hit) * _SHARE)
-    found.llc_miss = round((1 - rates.llc_hit) * _SHARE)
+    # A line that another has asked for and that is still under way comes when the other's does: a load waits for the
+    # memory-side cache if it misses the L2 or shares a line with one that does, and for the HBM if any XCD has to.
+    l2_miss, llc_miss = 1 - rates.l2_hit, 1 - rates.llc_hit
+    beyond_l2, beyond_llc = 1 - rates.l2_hit**2, 1 - (1 - l2_miss * llc_miss) ** device.xcds
+    found.l2_latency = round(l2)
+    found.load_latency = round(l2 + beyond_l2 * (llc - l2) + beyond_llc * (hbm - llc))
+    found.l2_miss, found.llc_miss = round(l2_miss * _SHARE), round(llc_miss * _SHARE)
     share = (
         min(1 / active_cus, memory.bandwidth_fraction_per_cu) * 1000 / clock_mhz
     )  # GB/s of the device to bytes a clk

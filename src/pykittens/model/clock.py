@@ -47,7 +47,7 @@ class Fitted:
     order_hbm: float
 
 
-FITTED = Fitted(mhz_16=1652.0, mhz_32=1370.0, vector_power=0.14, hbm_write_gbps=2580.0, order_llc=0.31, order_hbm=0.84)
+FITTED = Fitted(mhz_16=1656.0, mhz_32=1370.0, vector_power=0.13, hbm_write_gbps=2420.0, order_llc=0.31, order_hbm=0.84)
 
 
 @dataclass(frozen=True)

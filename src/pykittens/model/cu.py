@@ -32,8 +32,8 @@ class Machine(ctypes.Structure):
     _fields_ = tuple(
         (name, c_uint32)
         for name in (
-            "lds_queue", "lds_gap", "vmem_queue", "l1_in_flight", "l1_latency", "l2_latency", "llc_latency",
-            "hbm_latency", "l2_miss", "llc_miss", "l2_line", "llc_line", "hbm_line", "write_line",
+            "lds_queue", "lds_gap", "vmem_queue", "l1_in_flight", "l1_latency", "l2_latency", "load_latency",
+            "l2_miss", "llc_miss", "l2_line", "llc_line", "hbm_line", "write_line",
             "hbm_write_line", "dirty_clk", "barrier_clk", "start_gap", "max_vm", "max_lgkm",
         )
     )  # fmt: skip

@@ -58,7 +58,7 @@ _OWN = {
     Kind.LOAD: (
         ("vector L1", "64 bytes' worth of neighbouring lanes a clk, and a clk for every 64 bytes they touch", _SCATTER),
         ("caches", "empty when the launch starts", "as in benchmarks that take tensors in turn"),
-        ("hits in a round", "wait as long as the misses they follow", "workgroups of a round keep step"),
+        ("latency", "the mean of what a load may wait for", "misses of others on shared lines count, drift does not"),
         ("hits and misses", "spread evenly over the loads", "no published order"),
         ("data copied to LDS", "takes the LDS at its full width", "no figure found"),
     ),

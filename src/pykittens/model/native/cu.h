@@ -55,7 +55,7 @@ typedef struct Stream {
 typedef struct Machine {
   uint32_t lds_queue, lds_gap;          /* entries of a pair's queue; clk between two LDS instructions of a wave */
   uint32_t vmem_queue, l1_in_flight;    /* entries; bytes */
-  uint32_t l1_latency, l2_latency, llc_latency, hbm_latency;
+  uint32_t l1_latency, l2_latency, load_latency; /* of what the L1 has; of stores; of other loads, on average */
   uint32_t l2_miss, llc_miss;           /* of 65536 */
   uint32_t l2_line, llc_line, hbm_line, write_line; /* 1/256 clk that a line (a stored part) takes of this CU's share */
   uint32_t hbm_write_line, dirty_clk;   /* as they; clk of writes to the HBM that wait in the L2 before stores do */

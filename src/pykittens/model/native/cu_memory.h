@@ -96,17 +96,14 @@ static uint64_t serve_load(Memory *m, const Machine *c, const TimingOp *op, cons
     done += c->l1_latency;
   } else {
     done = later(done, through(&m->l2_free, start, lines, c->l2_line)), work->l2_lines += lines;
-    uint32_t latency = c->l2_latency;
     if (spread(&m->pick_l2, c->l2_miss)) {
       done = later(done, through(&m->llc_free, start, lines, c->llc_line)), work->llc_lines += lines;
-      latency = c->llc_latency;
       if (spread(&m->pick_llc, c->llc_miss)) {
         done = later(done, through(&m->hbm_free, start, lines, c->hbm_line)), work->hbm_lines += lines;
         if (m->dirty_free > start * 256) m->dirty_free += (uint64_t)lines * c->hbm_line; /* loads go before writes */
-        latency = c->hbm_latency;
       }
     }
-    done += latency;
+    done += c->load_latency;
   }
   uint32_t last = (m->first + m->count + FLIGHT - 1) % FLIGHT;
   if (m->count) done = later(done, m->back[last]); /* the L1 returns in order */
