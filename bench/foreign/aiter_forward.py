@@ -14,8 +14,8 @@ from bench.foreign.case import Array, Case, Expected, pointers
 
 _DV = 128
 _LSE_ATOL = 2e-5
-_MEAN_ERROR = {"rtne": 4.5e-4, "rtna": 4.5e-4, "rtz": 1.3e-3}
-"""What rounding P and O to bf16 may leave on average; truncation leaves two to three times as much as rounding."""
+_MEAN_ERROR = {"rtne": 2.5e-3, "rtna": 2.5e-3, "rtz": 6.5e-3}
+"""What rounding P and O to bf16 may leave, of the mean magnitude; truncation leaves more than twice as much."""
 
 
 def real(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype = BF16) -> Array:
@@ -95,9 +95,12 @@ def cases() -> Iterator[Case]:
         rounding = given[0] if given else "rtz" if name.startswith("gfx942") else "rtne"
         if name.endswith("_group.co"):
             yield attention_forward(name, 2, 1, [(70, 70), (33, 97), (130, 161)], d, rounding)
+            yield attention_forward(name, 1, 1, [(256, 256), (1, 513)], d, rounding)
         elif "_causal" in name:
             yield attention_forward(name, 2, 1, [(130, 161)], d, rounding)
             yield attention_forward(name, 1, 1, [(300, 300)], d, rounding)
+            yield attention_forward(name, 6, 2, [(256, 256)] * 2, d, rounding)
         else:
             yield attention_forward(name, 2, 1, [(65, 130)] * 2, d, rounding)
             yield attention_forward(name, 1, 1, [(17, 1)], d, rounding)
+            yield attention_forward(name, 6, 2, [(256, 256)] * 2, d, rounding)

@@ -26,15 +26,15 @@ class Expected:
     """What a buffer holds afterwards.
 
     value: float64 or integers, of the shape of the result. atol, rtol: bounds of each element's error, atol for all or
-    one by one; mean_atol bounds the mean error, which alone catches truncation. view: from the buffer to an array of
-    value's shape.
+    one by one; mean_rtol bounds the mean error by the mean magnitude, which alone catches truncation. view: from the
+    buffer to an array of value's shape.
     """
 
     buffer: str
     value: Array
     atol: float | Array = 0.0
     rtol: float = 0.0
-    mean_atol: float = np.inf
+    mean_rtol: float = np.inf
     view: Callable[[Array], Array] = lambda got: got
 
 
@@ -167,9 +167,10 @@ def _compare(expected: list[Expected], buffers: dict[str, Array]) -> tuple[float
         finite = np.where(np.isfinite(value), np.abs(value), 0.0)
         wrong = int(np.count_nonzero(error > wanted.atol + wanted.rtol * finite))
         mean = float(error.mean()) if error.size else 0.0
+        bound = wanted.mean_rtol * float(finite.mean()) if np.isfinite(wanted.mean_rtol) and error.size else np.inf
         worst = max(worst, float(error.max(initial=0.0)))
         if wrong:
             problems.append(f"{wrong} of {error.size} elements of {wanted.buffer} are off by up to {error.max():.3g}")
-        elif mean > wanted.mean_atol:
-            problems.append(f"the mean error of {wanted.buffer} is {mean:.3g}, above {wanted.mean_atol:.3g}")
+        elif mean > bound:
+            problems.append(f"the mean error of {wanted.buffer} is {mean:.3g}, above {bound:.3g}")
     return worst, problems

@@ -21,6 +21,9 @@ _CASES: list[Callable[[], Case]] = [
         aiter_forward.attention_forward, "gfx950/fmha_v3_fwd/fwd_hd192_hd128_bf16_causal.co", 2, 1, [(130, 161)], 192
     ),
     partial(aiter_backward.attention_backward, "gfx950/fmha_v3_bwd/bwd_hd128_bf16_a16_psskddv.co", 2, 1, [(50, 70)]),
+    partial(
+        aiter_backward.attention_backward, "gfx950/fmha_v3_bwd/bwd_hd192_hd128_bf16_a32_pssk.co", 1, 1, [(256, 256)]
+    ),
     partial(aiter_rows.layer_norm, 2),
     partial(aiter_paged.paged_attention, "gfx942/pa/pa_bf16_noquant_gqa8_1tg_4w.co", [37, 130, 5]),
     partial(aiter_moe.moe, _MOE, 32, 192),
