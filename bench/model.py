@@ -32,10 +32,9 @@ PUBLISHED = Path(__file__).parent / "calibration" / "published.csv"
 CONSTANTS = {
     "mhz_16": "MHz of MI355X while 16x16 MFMAs of bf16 never pause",
     "mhz_32": "MHz of MI355X while 32x32 MFMAs of bf16 never pause",
-    "vector_power": "power of vector instructions that never pause, of these MFMAs'",
+    "load_power": "power of loads that fill the L1s' buses, of these MFMAs'",
     "hbm_write_gbps": "GB/s of writes to MI355X's HBM",
-    "order_llc": "of the memory-side cache's time that an order costs (comparing orders only)",
-    "order_hbm": "of the HBM's time that an order costs (comparing orders only)",
+    "order_misses": "of the time of its misses that an order costs (comparing orders only)",
 }
 SIZE = 8192
 
@@ -113,8 +112,8 @@ def fitted_again(cases: list[Case], families: dict[str, list[tuple[Launched, flo
         (row["kernel"], row["shape"], row["config"]): float(row["value"])
         for row in published_rows() if row["metric"] == "tflops"
     }  # fmt: skip
-    llc, hbm = fit_orders(order_times(cases, tflops))
-    print(f"{replace(found, order_llc=llc, order_hbm=hbm)}: mean error {100 * error(everything, found):.2f} %")
+    found = replace(found, order_misses=fit_orders(order_times(cases, tflops)))
+    print(f"{found}: mean error {100 * error(everything, found):.2f} %")
 
 
 def speed() -> dict[str, Any]:

@@ -20,7 +20,7 @@ MFMA = {"gfx950": "v_mfma_f32_16x16x32_f16", "gfx942": "v_mfma_f32_16x16x16_f16"
 class Loop:
     """A loop's order, what comes before it, MFMA steps along K in one iteration, and passes of an LDS read's phase.
 
-    groups: of four waves; the second one is a barrier behind the first.
+    groups: of four waves; the second one is a barrier behind the first. stores: of a KiB of C by each SIMD's waves.
     """
 
     before: str
@@ -28,6 +28,7 @@ class Loop:
     steps: int = 1
     conflict: int = 1
     groups: int = 1
+    stores: int = 32
 
     def schedule(self, arch: Arch, steps: int) -> tuple[Program, list[Wave]]:
         """``steps`` steps along K on every wave of a workgroup; then a tile of C is stored."""
@@ -41,7 +42,7 @@ class Loop:
                 wave.follow(self.body, MFMA[arch.name], self.conflict)
             behind = self.groups - 1 - group
             wave.follow(f"B{behind}" if behind else "", MFMA[arch.name])
-            wave.store(32 // self.groups)
+            wave.store(self.stores // self.groups)
             waves.append(wave)
         return program, waves
 
@@ -98,7 +99,8 @@ def slice_mn(tile: Tile, moves: int = 0) -> Loop:
     for quarter, (reads, copies) in enumerate(((2 * a, b), (2 * b, a), (2 * b, a), (2 * a, b))):
         body.append(_quarter(mfmas, reads, copies, moves // 4))
         body.append(f"v{under_way[quarter]}l0 B")
-    return Loop(f"L{4 * (a + b)} v{2 * (a + b)} B R{2 * (a + b)}", " ".join(body) + " S3 J")
+    before = f"L{4 * (a + b)} v{2 * (a + b)} B R{2 * (a + b)}"
+    return Loop(before, " ".join(body) + " S3 J", stores=tile.m * tile.n * 2 // 4096)
 
 
 def _quarter(mfmas: int, reads: int, copies: int, moves: int) -> str:

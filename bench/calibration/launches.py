@@ -12,7 +12,7 @@ from pykittens.arch import Arch
 from pykittens.arch.facts import Device
 from pykittens.model.caches import CacheRates
 from pykittens.model.chip import Dispatch, dispatch, machine
-from pykittens.model.clock import FITTED, Fitted, clock, seconds_at
+from pykittens.model.clock import FITTED, Activity, Fitted, clock, seconds_at
 from pykittens.model.cu import Engine, Stream, run_unit
 from pykittens.model.matrix_work import matrix_work
 from pykittens.model.timing import Timing, timed
@@ -61,7 +61,8 @@ class Launched:
             at = clock(device, activity, fitted)
             cycles = self.pace.cycles(at.mhz, fitted)
             share = time.cycles / cycles
-            activity = replace(time.activity, matrix=time.activity.matrix * share, vector=time.activity.vector * share)
+            done = time.activity
+            activity = Activity(done.matrix * share, done.loads * share, done.work)
         return seconds_at(cycles, at, self.chip.arch)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from pykittens.model.grid_search import GemmGrid, order_figures
+from pykittens.model.grid_search import GemmGrid, order_figures, waited_seconds
 from pykittens.schedule.grid import RowMajor
 
 from . import gemm_schedules as gemm
@@ -44,7 +44,7 @@ def orders_alone(chip: Chip) -> Iterator[Case]:
 
 def order_times(
     cases: Sequence[Case], published: dict[tuple[str, str, str], float]
-) -> list[tuple[float, float, float, float]]:
+) -> list[tuple[float, float, float]]:
     """What `fit.fit_orders` takes, of table 4; published: TFLOPS by kernel, shape, config."""
     found = []
     for case in cases:
@@ -53,7 +53,5 @@ def order_times(
             continue
         size, rates, chip = int(case.shape.split("x")[0]), case.launched.rates, case.launched.chip
         steps = -(-(size // 192) * (size // 256) // chip.device.cus) * size / 64
-        llc = rates.l2_miss_bytes / (chip.arch.memory.mall_achieved_gbps * 1e9)
-        hbm = rates.hbm_bytes / (chip.device.hbm_achieved_gbps * 1e9)
-        found.append((2.0 * size**3 / published[key] / 1e12, steps, llc, hbm))
+        found.append((2.0 * size**3 / published[key] / 1e12, steps, waited_seconds(rates, chip.arch, chip.device)))
     return found

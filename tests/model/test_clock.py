@@ -13,8 +13,8 @@ from pykittens.model.matrix_work import NO_MATRIX_WORK, MatrixWork, matrix_work
 MI355X, MI300X = get("gfx950").device("MI355X"), get("gfx942").device("MI300X")
 
 
-def mhz(matrix: float, vector: float = 0.0, side: int = 16, name: str = "bf16") -> float:
-    return clock(MI355X, Activity(matrix, vector, MatrixWork(1.0, side, name))).mhz
+def mhz(matrix: float, loads: float = 0.0, side: int = 16, name: str = "bf16") -> float:
+    return clock(MI355X, Activity(matrix, loads, MatrixWork(1.0, side, name))).mhz
 
 
 def test_ends_of_the_line() -> None:
@@ -32,7 +32,10 @@ def test_more_work_lowers_the_clock() -> None:
     steps = [mhz(0.1 * i) for i in range(11)]
     assert steps == sorted(steps, reverse=True)
     assert mhz(0.5, 0.5) < mhz(0.5)
-    assert mhz(0.0, 1.0) > mhz(1.0)
+
+
+def test_loads_count_as_fitted() -> None:
+    assert mhz(0.5, 0.4) == pytest.approx(mhz(0.5 + FITTED.load_power * 0.4))
 
 
 def test_same_power_at_every_point() -> None:
@@ -42,7 +45,8 @@ def test_same_power_at_every_point() -> None:
 
 
 def test_measured_clock_of_another_device() -> None:
-    found = clock(MI300X, Activity(0.94, 0.0, MatrixWork(1.0, 16, "bf16")))
+    """Of a GEMM of 256 x 256 tiles, which loads 64 KiB in 4096 clk of MFMAs."""
+    found = clock(MI300X, Activity(0.94, 0.94 * 65536 / 4096 / 64, MatrixWork(1.0, 16, "bf16")))
     assert found.mhz == pytest.approx(MI300X.matrix_clock_mhz)
     assert found.source == MI300X.fact("matrix_clock_mhz").source
     assert found.low_mhz < found.mhz < found.high_mhz <= MI300X.peak_clock_mhz

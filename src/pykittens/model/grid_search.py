@@ -68,6 +68,18 @@ class OrderFigures:
     bound: str
 
 
+def _alone(rates: CacheRates, arch: Arch, device: Device) -> tuple[float, float]:
+    """Seconds that the memory-side cache and the HBM would take alone."""
+    llc = rates.l2_miss_bytes / (arch.memory.mall_achieved_gbps * 1e9)
+    return llc, rates.hbm_bytes / (device.hbm_achieved_gbps * 1e9)
+
+
+def waited_seconds(rates: CacheRates, arch: Arch, device: Device) -> float:
+    """What an order reads from further away, in seconds of the HBM; the memory-side cache's by its shorter latency."""
+    llc, hbm = _alone(rates, arch, device)
+    return llc * arch.latency.mall_hit_ns / arch.latency.hbm_ns + hbm
+
+
 def order_figures(grid: GemmGrid, tiles: Array, arch: Arch, device: Device, per_cu: int = 1) -> OrderFigures:
     """``tiles``: (row, col) of each workgroup of one matrix in launch order, int (rows * cols, 2)."""
     batch = np.repeat(np.arange(grid.batch), len(tiles))
@@ -78,16 +90,16 @@ def order_figures(grid: GemmGrid, tiles: Array, arch: Arch, device: Device, per_
     ]  # fmt: skip
     slots = device.cus_per_xcd * per_cu
     rates = cache_rates(panels, grid.workgroups, slots, device.xcds, arch.memory.l2_bytes, arch.memory.mall_bytes)
-    busy = min(1.0, grid.workgroups / (device.cus * per_cu))  # of all units, which draw one power
-    activity = Activity(UTILISATION * busy, 0.0, MatrixWork(grid.flops, 16, _TYPES[grid.element_bytes]))
-    at = clock(device, activity)
     flop_per_clk = getattr(arch.matrix_flop_per_clk, _TYPES[grid.element_bytes])
-    rounds = -(-grid.workgroups // (device.cus * per_cu)) * per_cu
-    cycles = rounds * 2.0 * grid.tile[0] * grid.tile[1] * grid.k / flop_per_clk / UTILISATION
-    llc = rates.l2_miss_bytes / (arch.memory.mall_achieved_gbps * 1e9)
-    hbm = rates.hbm_bytes / (device.hbm_achieved_gbps * 1e9)
+    each = 2.0 * grid.tile[0] * grid.tile[1] * grid.k / flop_per_clk / UTILISATION
+    cycles = -(-grid.workgroups // (device.cus * per_cu)) * per_cu * each
+    busy = min(1.0, grid.workgroups / (device.cus * per_cu))  # of all units, which draw one power
+    loads = min(1.0, (a + b) / arch.memory.l1_to_cu_bytes_per_clk / each)
+    activity = Activity(UTILISATION * busy, loads * busy, MatrixWork(grid.flops, 16, _TYPES[grid.element_bytes]))
+    at = clock(device, activity)
+    llc, hbm = _alone(rates, arch, device)
     times = {
-        "matrix cores": seconds_at(cycles, at, arch) + FITTED.order_llc * llc + FITTED.order_hbm * hbm,
+        "matrix cores": seconds_at(cycles, at, arch) + FITTED.order_misses * waited_seconds(rates, arch, device),
         "L2": rates.requested_bytes / (arch.memory.l2_achieved_gbps * 1e9), "LLC": llc, "HBM": hbm,
     }  # fmt: skip
     bound = max(times, key=lambda name: times[name])

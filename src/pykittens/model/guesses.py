@@ -48,7 +48,7 @@ _OWN = {
         ("workgroup start", f"{START_GAP_CLK} clk after its place is free", "no figure found"),
         ("workgroups of a round", "keep step", "drift between them is not modelled"),
     ),
-    Kind.VECTOR: (("vector power", f"{FITTED.vector_power:g} of the MFMAs'", "fitted, while neither pauses"),),
+    Kind.VECTOR: (("vector power", "none", "published attention shows none beside its MFMAs'"),),
     Kind.STORE: (("writes to the HBM", _WRITES, "fitted; elsewhere as fast as it reads"),),
     Kind.MATRIX: (
         ("clock by type", _TYPES, "measured on MI300X and MI325X; fp6 and fp4 from published TFLOPS"),
@@ -58,6 +58,7 @@ _OWN = {
     Kind.LOAD: (
         ("vector L1", "64 bytes' worth of neighbouring lanes a clk, and a clk for every 64 bytes they touch", _SCATTER),
         ("caches", "empty when the launch starts", "as in benchmarks that take tensors in turn"),
+        ("power of loads", f"{FITTED.load_power:g} of the MFMAs'", "fitted, of loads that fill the L1s' buses"),
         ("latency", "the mean of what a load may wait for", "misses of others on shared lines count, drift does not"),
         ("hits and misses", "spread evenly over the loads", "no published order"),
         ("data copied to LDS", "takes the LDS at its full width", "no figure found"),

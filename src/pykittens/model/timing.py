@@ -14,6 +14,7 @@ from pykittens.arch.facts import Device
 from .caches import CacheRates
 from .chip import Dispatch, machine
 from .clock import Activity, Clock, clock, seconds_at
+from .costs import LINE
 from .cu import Engine, Stream, UnitRun, run_unit
 from .matrix_work import MatrixWork
 
@@ -52,8 +53,9 @@ def timed(
         at = clock(device, activity)
         constants = machine(arch, device, at.mhz, spread.active_cus, rates)
         run = run_unit(engine, table, streams, constants, spread.slots, groups)
-        matrix, vector = (float(busy.mean()) / run.clk for busy in (run.matrix_busy, run.vector_busy))
-        activity = Activity(matrix * share, vector * share, work)
+        matrix = float(run.matrix_busy.mean()) / run.clk
+        loads = run.counts["l2_lines"] * LINE / arch.memory.l1_to_cu_bytes_per_clk / run.clk
+        activity = Activity(matrix * share, loads * share, work)
     cycles = _shared_cycles(run, spread) if unlike else _all_cycles(run, spread)
     return Timing(run, cycles, at, matrix, activity, seconds_at(cycles, at, arch))
 
