@@ -5,6 +5,7 @@ Parts of an expression that an outer loop knows are kept there; the others live 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -25,12 +26,20 @@ _BELOW_2_32 = 4294966784.0
 
 
 class Parts:
-    """Registers of the parts of one expression, given back when its code is written."""
+    """Registers of the parts of one expression, given back when its code is written.
 
-    def __init__(self, emit: Lowering, whole: Int) -> None:
+    ``above``: the parts of the expression that it is a part of itself. What occurs in the outermost one more than once
+    is computed once and stays until all of that is written.
+    """
+
+    def __init__(self, emit: Lowering, whole: Int, above: Parts | None = None) -> None:
         self.emit = emit
         self.scope = whole.scope if isinstance(whole, Expr) else 0
         self._stack = ExitStack()
+        self._top: Parts = above._top if above else self
+        if above is None:
+            self._repeated = _repeated(whole)
+            self._known: dict[Expr, Reg] = {}
 
     def __enter__(self) -> Parts:
         return self
@@ -46,9 +55,7 @@ class Parts:
         known = value in self.emit.inputs or self.emit.is_promised(value) or self.emit.is_kept(("s", value))
         if known or value.scope < self.scope or is_long(value):
             return self.emit.uniform(value)
-        reg = self.temporary("s")
-        uniform_code(self.emit, value, reg)
-        return reg
+        return self._computed(value, "s", uniform_code)
 
     def uniform_register(self, value: object) -> Reg:
         """A uniform part in an SGPR, numbers too."""
@@ -62,12 +69,37 @@ class Parts:
     def lane(self, value: object) -> Reg:
         """A part in a VGPR."""
         assert isinstance(value, (int, Expr))
+        if self._keeps(value):
+            return self.emit.lane(value)
+        if isinstance(value, int) or value.uniform:
+            reg = self.temporary("v")
+            lane_code(self.emit, value, reg, self)
+            return reg
+        return self._computed(value, "v", lane_code)
+
+    def lane_into(self, value: Expr, out: Reg) -> None:
+        """``out`` = a part that differs by lane."""
+        if self._keeps(value) or value in self._top._repeated:
+            self.emit.ins("v_mov_b32", out, self.lane(value))
+        else:
+            lane_code(self.emit, value, out, self)
+
+    def _keeps(self, value: Int) -> bool:
+        """Whether a part per lane is, or is to be, in a register that outlives the expression."""
         scope = value.scope if isinstance(value, Expr) else 0
         known = isinstance(value, Expr) and value in self.emit.inputs and not value.uniform
-        if scope < self.scope or known or self.emit.is_kept(("v", value)):
-            return self.emit.lane(value)
-        reg = self.temporary("v")
-        lane_code(self.emit, value, reg)
+        return scope < self.scope or known or self.emit.is_kept(("v", value))
+
+    def _computed(self, value: Expr, file: str, code: Callable[[Lowering, Expr, Reg, Parts], None]) -> Reg:
+        """A part that nobody keeps, in a temporary."""
+        top = self._top
+        if value in top._known:
+            return top._known[value]
+        repeated = value in top._repeated
+        reg = (top if repeated else self).temporary(file)
+        code(self.emit, value, reg, self)
+        if repeated:
+            top._known[value] = reg
         return reg
 
     def source(self, value: object, literal: bool = True) -> Reg | int:
@@ -86,9 +118,26 @@ def is_long(value: Expr) -> bool:
     return value.op == "select" or (value.op in ("div", "mod") and not isinstance(value.args[1], int))
 
 
-def uniform_code(emit: Lowering, value: Expr, out: Reg) -> None:
-    """``out`` = value, on the SALU."""
-    with Parts(emit, value) as parts:
+def _repeated(whole: Int) -> set[Expr]:
+    """The parts of an expression that occur in it more than once."""
+    seen: set[Expr] = set()
+    found: set[Expr] = set()
+    left = [whole]
+    while left:
+        value = left.pop()
+        if not isinstance(value, Expr):
+            continue
+        if value in seen:
+            found.add(value)
+            continue
+        seen.add(value)
+        left += [term for term, _ in value.args[0]] if value.op == "affine" else [*value.args]
+    return found
+
+
+def uniform_code(emit: Lowering, value: Expr, out: Reg, above: Parts | None = None) -> None:
+    """``out`` = value, on the SALU; ``above`` as in `Parts`."""
+    with Parts(emit, value, above) as parts:
         if value.op == "affine":
             _uniform_affine(emit, parts, value, out)
         elif value.op in CONDITIONS:
@@ -165,9 +214,9 @@ def _uniform_division(emit: Lowering, parts: Parts, value: Expr, out: Reg) -> No
     emit.ins("s_mov_b32", out, q if value.op == "div" else r)
 
 
-def lane_code(emit: Lowering, value: Int, out: Reg) -> None:
-    """``out`` = value in every lane, on the VALU."""
-    with Parts(emit, value) as parts:
+def lane_code(emit: Lowering, value: Int, out: Reg, above: Parts | None = None) -> None:
+    """``out`` = value in every lane, on the VALU; ``above`` as in `Parts`."""
+    with Parts(emit, value, above) as parts:
         if isinstance(value, int) or value.uniform:
             emit.ins("v_mov_b32", out, parts.uniform(value))
         elif value.op == "affine":
@@ -205,12 +254,10 @@ def _lane_affine(emit: Lowering, parts: Parts, value: Expr, out: Reg) -> None:
             uniform = uniform + term * coefficient
             continue
         target = parts.temporary("v") if started and coefficient != 1 else out
-        if coefficient == 1:
-            source = parts.lane(term)
-            if started:
-                target = source
-            else:
-                emit.ins("v_mov_b32", out, source)
+        if coefficient == 1 and started:
+            target = parts.lane(term)
+        elif coefficient == 1:
+            parts.lane_into(term, out)
         elif coefficient > 0 and coefficient & (coefficient - 1) == 0:
             emit.ins("v_lshlrev_b32", target, coefficient.bit_length() - 1, parts.lane(term))
         else:
