@@ -21,8 +21,9 @@ def gemm_drained(A: gl("bf16"), B: gl("bf16"), C: gl("bf16"), *, order=grid.mode
     result = Epilogue().bind(C)
     part = (height // 4, width // 8)
     p = Product(
-        A, B, C, "bf16", "ABt", halves=(height // 2, width // 2), part=part, place=place, wave=(wave.row, wave.col)
-    )
+        A, B, C, "bf16", "ABt", halves=(height // 2, width // 2), part=part, place=place, wave=(wave.row, wave.col),
+        shared="16x32",  # the published kernel's subtiles: copies take halves of lines
+    )  # fmt: skip
     a, b = p.a_tile(), p.b_tile(copies=2)
     c = rt(f32, *part, copies=(2, 2), file="agpr")
 

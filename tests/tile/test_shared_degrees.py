@@ -129,7 +129,8 @@ def test_pairs_that_cannot_be_moved_are_refused() -> None:
     [
         (gfx942, "16x32", "row", "16x64_32_banks", 2), (gfx942, "16x32", "row", "16x32_32_banks", 2),
         (gfx942, "16x64", "row", "16x128_32_banks", 1), (gfx942, "16x128", "row", "16x128_32_banks", 1),
-        (gfx950, "16x32", "row", "16x64", 2), (gfx950, "32x16", "col", "32x16_tr", 2),
+        (gfx950, "16x32", "row", "16x64", 2), (gfx950, "32x16", "row", "16x64", 2),
+        (gfx950, "32x16", "col", "16x64", 2), (gfx950, "16x32", "col", "16x64", 2),
         (gfx950, "128x16", "col", "32x128_tr", 1), (gfx950, "128x16", "col", "32x64_tr", 1),
     ],
 )  # fmt: skip

@@ -11,6 +11,9 @@ from .product import Product
 PRODUCERS = 4
 TILES = ((128, 256), (192, 256))
 """Rows and columns of a workgroup; each consumer computes 64 x 64."""
+SHARED = "16x32"
+"""The published kernels' subtiles, kept for comparison: a copy takes 64 bytes of each of 16 rows, half of a line, and
+the vector L1 is busy with it as long as with whole ones."""
 SLICE = 32
 """Depth along K of what a consumer holds of A and B: 16 waves have 128 registers each, 64 of them accumulators."""
 
@@ -35,7 +38,7 @@ def gemm_specialized(
     row, col = roles.consumer // across, roles.consumer % across
     p = Product(
         A, B, C, dtype, "ABt", halves=(height // 2, width // 2), part=(32, 32), place=place, wave=(row, col),
-        stages=stages, team=roles.team,
+        stages=stages, team=roles.team, shared=SHARED,
     )  # fmt: skip
     a, b = (rt(dtype, 32, SLICE, copies=2) for _ in range(2))
     c = rt(f32, 32, 32, copies=(2, 2), file="agpr")
@@ -49,9 +52,10 @@ def gemm_specialized(
             for h in range(2):
                 load(b[h], p.Bs[t % stages, h].subtile(32, SLICE, col, k // SLICE))
                 load(a[h], p.As[t % stages, h].subtile(32, SLICE, row, k // SLICE))
-            if k + SLICE == p.depth:
+            more = k + SLICE < p.depth
+            if not more:
                 release()
-            with roles.compute(*a, *b):
+            with roles.compute(*a, *b, more=more):
                 for i in range(2):
                     for j in range(2):
                         p.mma(c[i, j], a[i], b[j])

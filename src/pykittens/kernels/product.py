@@ -45,7 +45,8 @@ class Product:
     halves: rows of A and columns of B in one shared tile; a workgroup has two of each, with ``stages`` K-tiles in LDS.
     part: rows and columns that a wave reads of a half. place: (row, column) of the workgroup's tile. wave: of the wave
     in its grid. ``team``: the waves that copy, if not all do. mfma: rows x columns of the MFMA, ``16x16`` or (16-bit
-    types on gfx950) ``32x32``.
+    types on gfx950) ``32x32``. shared: the shape of the shared tiles, if not the usual one, whose copies take whole
+    lines.
 
     B[K, N] stays K x N in LDS where transposing reads give an MFMA its operand; else, or with ``turn``, copies
     transpose it.
@@ -54,7 +55,7 @@ class Product:
     def __init__(
         self, A: gl, B: gl, C: gl, dtype: str, layout: str, *, halves: tuple[int, int], part: tuple[int, int],
         place: tuple[Int, Int], wave: tuple[Int, Int], stages: int = 2, team: Team | None = None, mfma: str = "16x16",
-        turn: bool = False,
+        turn: bool = False, shared: str | None = None,
     ) -> None:  # fmt: skip
         if layout not in LAYOUTS:
             raise InputError("option-value", f"layout is {layout!r}", fix=f"use one of {', '.join(LAYOUTS)}")
@@ -65,7 +66,6 @@ class Product:
         self.wide = mfma == "32x32"
         if self.wide:
             current().require_arch("gfx950", "mfma 32x32")
-        shared = "32x32" if self.wide else None  # the shared shape whose reads by 32 rows meet no bank twice
         self.halves, self.part, self.place, self.wave = halves, part, place, wave
         self.dtype, self.depth, self.stages = dtype, K_TILE_BITS // get(dtype).bits, stages
         b_cols, b_depth = (B.rows, B.cols) if self.transposed else (B.cols, B.rows)
@@ -83,12 +83,8 @@ class Product:
         self.edges_b = "inside" if self.transposed else "any"
         self.by_rows = self.transposed or self.turned  # B lies N x K in LDS
         size = (halves[1], self.depth) if self.by_rows else (self.depth, halves[1])
-        if self.turned and reads_transposed:
-            shared = "16x64"  # gfx950's, 16 bits: what is turned is written to banks of its own
-        elif get(dtype).bits == 8 and not self.by_rows and not self.wide:
+        if get(dtype).bits == 8 and not self.by_rows:
             shared = "32x64_tr" if halves[1] % 128 else "32x128_tr"
-        elif part[1] == 16 and not self.by_rows:
-            shared = "32x16_tr"  # a wave reads 16 columns, half a subtile of the usual shape
         self.Bs: Any = st(dtype, *size, shared, copies=(stages, 2), name="Bs")
 
     # -- registers -------------------------------------------------------------------------------------------

@@ -55,10 +55,14 @@ class Specialize:
             yield
 
     @contextmanager
-    def compute(self, *operands: Registers) -> Iterator[None]:
-        """MFMAs on these register tiles: once their loads have landed, at raised priority."""
+    def compute(self, *operands: Registers, more: bool = False) -> Iterator[None]:
+        """MFMAs on these register tiles: once their loads have landed, at raised priority.
+
+        more: reads of the same step follow. Such MFMAs go before other waves', so that no wave comes to its last read,
+        which releases the stage, only when all others have finished.
+        """
         wait_for(*operands)
-        priority(COMPUTE_PRIORITY)
+        priority(COMPUTE_PRIORITY + more)
         yield
         priority(0)
 

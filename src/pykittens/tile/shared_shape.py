@@ -57,24 +57,28 @@ SHAPES = {name: SharedShape(name, rows, cols, xors) for name, rows, cols, xors i
 """HipKittens' shapes, for the banks of gfx950."""
 
 _SOLVED = (
+    ("16x64", 16, 64, ((512, 8, 6), (2048, 8, 4), (2048, 10, 5))),
     ("16x64_32_banks", 16, 64, ((512, 7, 5), (2048, 9, 5))), ("16x32_32_banks", 16, 32, ((256, 7, 5),)),
-    ("16x128_32_banks", 16, 128, ((512, 7, 5), (2048, 9, 5))), ("16x64", 16, 64, ((2048, 8, 4),)),
-    ("32x16_tr", 32, 16, ((512, 8, 7),)), ("32x128_tr", 32, 128, ((1024, 8, 5), (4096, 11, 4))),
-    ("32x64_tr", 32, 64, ((512, 8, 5), (2048, 10, 4))),
+    ("16x128_32_banks", 16, 128, ((512, 7, 5), (2048, 9, 5))),
+    ("32x128_tr", 32, 128, ((1024, 8, 5), (4096, 11, 4))), ("32x64_tr", 32, 64, ((512, 8, 5), (2048, 10, 4))),
 )  # fmt: skip
 SOLVED = {name: SharedShape(name, rows, cols, xors) for name, rows, cols, xors in _SOLVED}
 """Shapes that the solver found, all for copies of 16 bytes a lane.
 
-Those for 32 banks are gfx942's: rows read 16 bytes a lane, and where they are 128 bytes long, what `transposed_copy`
-writes. ``16x64`` is the same for gfx950. The others are for transposing reads of columns, ``32x16_tr`` of 16 bits and a
-wave's 16 columns, ``32x128_tr`` and ``32x64_tr`` of 8 bits.
+``16x64`` is for 16 bits on gfx950: its rows are whole lines of 128 bytes, which the vector L1 takes as fast as it takes
+half of one, and every operand of the MFMAs is read from it without conflicts, rows and (transposing) columns, of 16 and
+of 32; nor does what `transposed_copy` writes meet any. Those for 32 banks are gfx942's: rows read 16 bytes a lane, and
+where they are 128 bytes long, what `transposed_copy` writes. ``32x128_tr`` and ``32x64_tr`` are for transposing reads
+of columns of 8 bits.
 """
 
 
 def default(arch: str, bits: int, cols: int) -> str:
     """The shape of a tile of so many columns of ``bits`` bits for which none is named."""
-    if arch == "gfx950" or bits == 32:
-        return "16x128" if bits == 8 else "16x32"
+    if bits == 32:
+        return "16x32"
+    if arch == "gfx950":
+        return "16x128" if bits == 8 else "16x64" if cols % 64 == 0 else "16x32"
     if bits == 8:
         return "16x128_32_banks"
     return "16x64_32_banks" if cols % 64 == 0 else "16x32_32_banks"

@@ -9,12 +9,14 @@ from tests.tile.lds_machine import element_places
 
 from pykittens.errors import BuildError
 from pykittens.tile import dtypes, shared_shape
+from pykittens.tile.expression import evaluate
 from pykittens.tile.global_tensor import GlobalTile, gl
-from pykittens.tile.ops.global_to_shared import global_to_shared
+from pykittens.tile.ops.global_to_shared import LANE_BYTES, global_to_shared, source_element
+from pykittens.tile.program_inputs import LANE
 from pykittens.tile.tiles import st
 from pykittens.tile.trace import Trace, tracing
 
-COPIED = [name for name in shared_shape.SHAPES if name != "16x16_swizzled"]
+COPIED = [name for name in {**shared_shape.SHAPES, **shared_shape.SOLVED} if name != "16x16_swizzled"]
 
 
 def window(dtype: str, rows: int, cols: int) -> GlobalTile:
@@ -58,6 +60,18 @@ def test_every_shape_is_copied_right(arch: str, edges: str, shape: str) -> None:
 def test_tiles_that_do_not_divide_among_the_waves(arch: str, edges: str, rows: int, waves: int) -> None:
     """HipKittens' B7: its copy by descriptor drops what is left over when waves * 1024 bytes do not divide the tile."""
     copied(arch, "bf16", "16x32", rows, 64, waves, edges)
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "e4m3fn"])
+def test_a_copy_takes_whole_lines_on_gfx950(dtype: str) -> None:
+    """The 64 lanes of an instruction ask for 128 bytes of each of 8 rows, neighbours for 64 bytes that lie together."""
+    with tracing(Trace("gfx950", (1, 1))):
+        tile = st(dtype, 64, 256)
+    row, col = (evaluate(each, {LANE: np.arange(64)}) for each in source_element(tile, LANE * LANE_BYTES))
+    pieces = row * 4 + col * tile.dtype.bytes // 64
+    assert sorted(set(row)) == list(range(8))
+    assert (np.bincount(row * 8 + col * tile.dtype.bytes // LANE_BYTES) == 1).all()
+    assert (pieces.reshape(-1, 4) == pieces.reshape(-1, 4)[:, :1]).all()
 
 
 @pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
