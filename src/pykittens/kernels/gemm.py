@@ -51,12 +51,17 @@ def multiply(A, B, C, result, place, size, dtype, layout, mfma="16x16"):
     def math(i, j):
         return p.mma(c[i, j], a, b[j])
 
-    for part in c:
-        zero(part)
+    def clear():
+        for part in c:
+            zero(part)
+
+    with when(p.whole < 1):
+        clear()
     with when(p.whole > 0):
         turns = PingPong(late=wave.row)
         for h in range(2):
             p.copy_b(0, h), p.copy_a(0, h)
+        clear()  # while the first copies are on their way
         turns.begin()
         wait_for(*p.tiles(0))
         barrier()

@@ -57,17 +57,17 @@ def gemm_interleaved(
         wait_for(As[0, 0], Bs[0, 0])
         barrier()
         read_a(0, 0), read_b(0, 0)
-        p.copy_a(1, 0), p.copy_b(1, 0), p.copy_b(1, 1), p.copy_a(1, 1)
+        p.copy_a(1, 0), p.copy_b(1, 0)
         for t in loop(p.whole, unroll=2):  # one cluster a line: MFMAs | LDS reads | copy, all at once
             now, then = t % 2, (t + 1) % 2
             streams.cluster(
-                "00", math(0, 0), read_b(t, 1), p.copy_a(t + 2, 0), ready=(a[0], b[0]), landed=(Bs[now, 1], As[now, 1])
+                "00", math(0, 0), read_b(t, 1), p.copy_b(t + 1, 1), ready=(a[0], b[0]), landed=(Bs[now, 1],)
             )
-            streams.cluster("01", math(0, 1), read_a(t, 1), p.copy_b(t + 2, 0), ready=(b[1],))
+            streams.cluster("01", math(0, 1), read_a(t, 1), p.copy_a(t + 1, 1), ready=(b[1],), landed=(As[now, 1],))
             streams.cluster(
-                "10", math(1, 0), read_a(t + 1, 0), p.copy_b(t + 2, 1), ready=(a[1],), landed=(As[then, 0], Bs[then, 0])
+                "10", math(1, 0), read_a(t + 1, 0), p.copy_a(t + 2, 0), ready=(a[1],), landed=(As[then, 0],)
             )
-            streams.cluster("11", math(1, 1), read_b(t + 1, 0), p.copy_a(t + 2, 1))
+            streams.cluster("11", math(1, 1), read_b(t + 1, 0), p.copy_b(t + 2, 0), landed=(Bs[then, 0],))
 
     def multiply():
         for i in range(2):

@@ -90,9 +90,12 @@ class Interleaved(Op):
             program.items += gate + [item for items in streams.values() for item in items]
             return
         _refuse_dependence(parts)
-        hiding = parts[0][: 1 if gate and "computes" in streams else 0]
-        parts[0] = parts[0][len(hiding) :]
-        program.items[start:] = [*hiding, *first, *gate, *merge(parts, emit.arch, budget)]
+        ahead: list[Item] = []
+        for hidden in (first, gate):
+            if hidden and "computes" in streams:  # under an MFMA of its own, which is as short as 16 clk
+                ahead.append(parts[0].pop(0))
+            ahead += hidden
+        program.items[start:] = [*ahead, *merge(parts, emit.arch, budget)]
 
     def reference(self, run: Reference, budget: float, landed: Sequence[st] | None, *calls: OpCall) -> None:
         for call in calls:
