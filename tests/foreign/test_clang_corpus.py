@@ -15,7 +15,10 @@ _PART = [
     ("flow", "recursion", "gfx950", "-O0"), ("flow", "function_pointers", "gfx942", "-O2"),
     ("flow", "tables", "gfx942", "-O2"), ("memory", "stack_frames", "gfx950", "-O0"),
     ("groups", "histogram", "gfx942", "-O2"), ("gpu", "hidden_arguments", "gfx950", "-O2"),
-    ("gpu", "wave_f64", "gfx950", "-O2"),
+    ("gpu", "wave_f64", "gfx950", "-O2"), ("cross_lane", "some_lanes", "gfx942", "-O2"),
+    ("atomics", "memory_atomics", "gfx950", "-O2"), ("apertures", "generic_pointers", "gfx942", "-O0"),
+    ("apertures", "dynamic_stack", "gfx950", "-O2"), ("packed", "bytes", "gfx942", "-O2"),
+    ("buffers", "tails", "gfx950", "-O2"), ("modes", "denormals", "gfx942", "-O2"),
 ]  # fmt: skip
 
 

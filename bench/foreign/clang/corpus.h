@@ -56,8 +56,18 @@ static inline void barrier() {
       barrier();                                                                                                       \
     }                                                                                                                  \
   }
+// void name(u32 lane, const u64 *a, const u64 *b, u64 *out): one lane of a wave, whose 64 elements of a and b it may read.
+#define WAVE_KERNEL(name)                                                                                              \
+  ENTRY void name##_kernel(const u64 *a, const u64 *b, u64 *out, u32 n) {                                              \
+    u32 i = work_item();                                                                                               \
+    name(i & 63, a + (i & ~63u), b + (i & ~63u), out + i * OUTS);                                                      \
+  }
 #else
 #define CONSTANT
+#define WAVE_KERNEL(name)                                                                                              \
+  extern "C" void name##_host(const u64 *a, const u64 *b, u64 *out, u32 n) {                                           \
+    for (u32 i = 0; i < n; i++) name(i & 63, a + (i & ~63u), b + (i & ~63u), out + i * OUTS);                          \
+  }
 #define KERNEL(name)                                                                                                   \
   extern "C" void name##_host(const u64 *a, const u64 *b, u64 *out, u32 n) {                                           \
     for (u32 i = 0; i < n; i++) name(i, a, b, out + i * OUTS);                                                         \

@@ -9,11 +9,6 @@ typedef f16 f16x4 __attribute__((ext_vector_type(4)));
 typedef i16 i16x4 __attribute__((ext_vector_type(4)));
 
 #ifdef __AMDGCN__
-#define WAVE_KERNEL(name)                                                                                              \
-  ENTRY void name##_kernel(const u64 *a, const u64 *b, u64 *out, u32 n) {                                              \
-    u32 i = work_item();                                                                                               \
-    name(i & 63, a + (i & ~63u), b + (i & ~63u), out + i * OUTS);                                                      \
-  }
 // Lane l of row-major 16 x K operands has row l % 16 and K / 4 elements from l / 16 * (K / 4) on.
 static void wave_f16(u32 lane, const u64 *a, const u64 *b, u64 *out) {
   f16x4 x, y;
@@ -65,10 +60,6 @@ ENTRY void hidden_arguments_kernel(const u64 *a, const u64 *b, u64 *out, u32 n) 
   to[7] = dynamic[(__builtin_amdgcn_workitem_id_x() + 1) % group_size()];
 }
 #else
-#define WAVE_KERNEL(name)                                                                                              \
-  extern "C" void name##_host(const u64 *a, const u64 *b, u64 *out, u32 n) {                                           \
-    for (u32 i = 0; i < n; i++) name(i & 63, a + (i & ~63u), b + (i & ~63u), out + i * OUTS);                          \
-  }
 template <u32 Size, u32 Depth> static f64 product(const u64 *a, const u64 *b, u32 row, u32 column, u32 bytes) {
   f64 sum = 0;
   for (u32 k = 0; k < Depth; k++) {

@@ -19,8 +19,9 @@ from pykittens.sim.memory import SCRATCH
 from pykittens.sim.mode import DX10_CLAMP, FP16_OVFL, IEEE
 from pykittens.sim.native_types import LANES
 
-_DYNAMIC_STACK = 16384
-"""Bytes a lane for kernels whose stack the compiler cannot bound, unless their descriptor asks for more."""
+_DYNAMIC_STACK = 65536
+"""Bytes a lane for kernels whose stack the compiler cannot bound, unless their descriptor asks for more. LLVM moves the
+stack pointer by 64 times what an array of run-time size needs."""
 _MAX_PRIVATE = 8191 * 1024 // LANES
 """13 bits of 1,024 bytes for a wave (llvm: COMPUTE_TMPRING_SIZE)."""
 _MAX_ITEMS = 1024
