@@ -18,18 +18,23 @@ _TWO_WAVES = "non-causal; 2048 MFMA clk/iter/wave, 2 waves/SIMD"
 GLUON = (
     # What does not fit beside the MFMAs, 48 clk a cluster, goes ahead of them or behind the row maxima, packed.
     (
-        (("gluon/FlyDSL fav3 SCALE_ON_Q=1", _TWO_WAVES), ("gluon/FlyDSL fav3 scale-on-q 0", _TWO_WAVES)),
-        "P12 16(M V6)", "3(M V6) P9 2(M V6) M V2 T2 9(M T3) M T4",
+        "gluon/FlyDSL fav3 SCALE_ON_Q=1", _TWO_WAVES,
+        "P12 16(M V6)", "2(M X6) M X4 V2 P9 2(M V6) M V2 T2 9(M T3) M T4", 2,
+    ),
+    # Scores are scaled as the maximum is taken off them, in products with three sources.
+    (
+        "gluon/FlyDSL fav3 scale-on-q 0", _TWO_WAVES,
+        "P12 16(M V6)", "2(M X6) M X4 F2 Q9 2(M F6) M V2 T2 9(M T3) M T4", 2,
     ),
     # Everything scalar, 8 vector instructions or 4 exponentials for each MFMA.
-    ((("gluon FAv3 scalarize+split", "bshd"),), "14(M V8) M V M", "7(M V8) 8(M T4) M T"),
+    ("gluon FAv3 scalarize+split", "bshd", "14(M V8) M V M", "2(M X8) 4(M F8) M V8 8(M T4) M T", 0),
     # 3 instructions for each MFMA, packed ones split where they fell; the rest, 19 exponentials among it, at the end.
     (
-        (("gluon FAv3 K=3 co-issue", "bshd"),),
-        "16(M V6) P3 V17", "l14 M V3 l11 M V3 l8 M V3 l3 M V3 l1 M V3 l0 M V4 5(M V6) M V5 3(M T3) M T5 T19",
+        "gluon FAv3 K=3 co-issue", "bshd",
+        "16(M V6) P3 V17", "l14 M X3 l11 M X3 l8 M X3 l3 M X3 l1 M X3 l0 M X V3 5(M F6) M F2 V3 3(M T3) M T5 T19", 0,
     ),
 )  # fmt: skip
-"""Gluon's attention kernels by the names of their rows, with what stands beside the MFMAs of Q K and of P V.
+"""Gluon's attention kernels by the names of their rows, what stands beside the MFMAs of Q K and of P V, and pauses.
 
 The clusters follow from the counts and orders that its notes give, in instructions of one wave for a tile: 16 maxima,
 32 differences, 33 exponentials, 32 sums, 64 products of the rescale and 16 conversions.
@@ -51,14 +56,13 @@ def attention(chip: Chip) -> Iterator[Case]:
         )  # fmt: skip
         figures = _attention(chip, 16 * 64 * length**2, schedule, workgroups, rates)
         yield Case("HK", f"B16 Hq/Hkv 64/8 S{length} D128", "non_causal", *figures)
-    for name, scores, values in GLUON:
-        schedule = partial(other.rotated, chip.arch, 256, scores, values)
+    for kernel, config, scores, values, pauses in GLUON:
+        schedule = partial(other.rotated, chip.arch, 256, scores, values, pauses)
         panels = Panels(np.arange(4096) % 64, 2.0 * 16320 * 128 * 2, 2.0 * 16320 * 128 * 2)
         memory, device = chip.arch.memory, chip.device
         rates = cache_rates([panels], 4096, device.cus_per_xcd, device.xcds, memory.l2_bytes, memory.mall_bytes)
         figures = _attention(chip, 64 * 16320**2, schedule, 4096, rates)
-        for kernel, config in name:
-            yield Case(kernel, "B1 H64 S16320 D128", config, *figures)
+        yield Case(kernel, "B1 H64 S16320 D128", config, *figures)
     schedule = partial(other.mfma_only, chip.arch, 128)
     figures = _attention(chip, 64 * 16320**2, schedule, 64 * 64, NOTHING_READ)
     yield Case("gluon FAv3 mfma-only ablation", "B1 H64 S16320 D128", "bshd", *figures)

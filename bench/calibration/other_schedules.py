@@ -59,10 +59,11 @@ def attention(arch: Arch, tiles: int) -> tuple[Program, list[Wave]]:
     return program, waves
 
 
-def rotated(arch: Arch, tiles: int, scores: str, values: str) -> tuple[Program, list[Wave]]:
+def rotated(arch: Arch, tiles: int, scores: str, values: str, pauses: int = 0) -> tuple[Program, list[Wave]]:
     """Gluon's attention of four clusters, D = 128: 8 waves in ping-pong, two tiles of 64 keys an iteration.
 
-    scores, values: the clusters beside the MFMAs of Q K and P V, as `Wave.follow` reads them.
+    scores, values: the clusters beside the MFMAs of Q K and P V, as `Wave.follow` reads them. pauses: of 8 slots each,
+    at the head of the clusters that load.
     """
     program = Program(arch)
     waves = []
@@ -75,10 +76,10 @@ def rotated(arch: Arch, tiles: int, scores: str, values: str) -> tuple[Program, 
         for tile in range(tiles):
             if tile % 2 == 0:
                 wave.iteration()
-            wave.follow(scores, MFMA_F16), wave.barrier(), wave.priority(1)
-            wave.load(2), wave.read(32, 8, transpose=True), wave.wait(vm=4, lgkm=0), wave.priority(0), wave.barrier()
-            wave.follow(values, MFMA_F16), wave.barrier(), wave.priority(1)
-            wave.load(2), wave.read(16), wave.wait(vm=4, lgkm=0), wave.priority(0), wave.barrier()
+            wave.follow(scores, MFMA_F16), wave.barrier(), wave.do("s_nop", pauses, simm16=7)
+            wave.load(2), wave.read(32, 8, transpose=True), wave.wait(vm=4, lgkm=0), wave.barrier()
+            wave.follow(values, MFMA_F16), wave.barrier(), wave.do("s_nop", pauses, simm16=7)
+            wave.load(2), wave.read(16), wave.wait(vm=4, lgkm=0), wave.barrier()
         if number < 4:
             wave.barrier()
         wave.exp(2), wave.valu(64 + 32)

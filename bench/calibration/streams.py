@@ -135,7 +135,8 @@ class Wave:
         for vmcnt(16) and lgkmcnt(0), and a barrier.
 
         Letters: M MFMA, R and W LDS read and write of 16 bytes a lane, L copy to LDS, G load to registers, S scalar, V
-        vector, T exponential, P packed f32, B barrier, J a branch, N s_nop 0; v and l with a count are waits.
+        vector, X and F with three sources, T exponential, P packed f32, Q with three sources, B barrier, J a branch,
+        N s_nop 0; v and l with a count are waits.
         ``conflict``: passes of a read's phases.
         """
         for name, count in _steps(order):
@@ -162,7 +163,7 @@ class Wave:
 
 _WAITS = {"v": "vm", "l": "lgkm"}
 _PLAIN = {"S": "s_add_u32", "V": "v_mov_b32", "B": "s_barrier", "J": "s_cbranch_scc1", "N": "s_nop",
-          "T": "v_exp_f32", "P": "v_pk_mul_f32"}  # fmt: skip
+          "T": "v_exp_f32", "P": "v_pk_mul_f32", "X": "v_max3_f32", "F": "v_fma_f32", "Q": "v_pk_fma_f32"}  # fmt: skip
 _TOKEN = re.compile(r"(\d+)\(([^()]*)\)|([A-Z])(\d*)|((?:[vl]\d+)+)")
 
 

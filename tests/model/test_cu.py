@@ -57,6 +57,19 @@ def test_vector_instructions_hide_under_an_mfma(mfma: Step, hidden: int) -> None
     assert late[-2] == alone + 4
 
 
+@pytest.mark.parametrize(
+    ("name", "waits"), [("v_fma_f32", True), ("v_fmac_f32", True), ("v_mul_f32", False), ("v_cndmask_b32", False)]
+)
+def test_three_vector_sources_leave_registers_to_what_comes_from_lds(name: str, waits: bool) -> None:
+    """Four reads of a SIMD's other wave, with their data at 56, 64, 72 and 80: the slot before each is taken."""
+    vector = [step(name)] * 32
+    times = issued(run([vector, [], [], [], [read()] * 4]))[:32]
+    skipped = sorted(set(range(0, times[-1], 4)) - set(times))
+    assert skipped == ([52, 60, 68, 76] if waits else [])
+    apart = issued(run([vector, [read()] * 4]))[:32]
+    assert np.diff(apart).tolist() == [4] * 31
+
+
 MFMA_942, WRITE = step("v_mfma_f32_16x16x16_f16"), step("ds_write_b128", (8, 0, 0, 0))
 
 

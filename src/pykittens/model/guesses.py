@@ -48,7 +48,10 @@ _OWN = {
         ("workgroup start", f"{START_GAP_CLK} clk after its place is free", "no figure found"),
         ("workgroups of a round", "keep step", "drift between them is not modelled"),
     ),
-    Kind.VECTOR: (("vector power", "none", "published attention shows none beside its MFMAs'"),),
+    Kind.VECTOR: (
+        ("vector power", "none", "published attention shows none beside its MFMAs'"),
+        ("three vector sources", "wait where data of an LDS read comes, a slot each", "Gluon names it, not its length"),
+    ),
     Kind.STORE: (("writes to the HBM", _WRITES, "fitted; elsewhere as fast as it reads"),),
     Kind.MATRIX: (
         ("clock by type", _TYPES, "measured on MI300X and MI325X; fp6 and fp4 from published TFLOPS"),

@@ -49,7 +49,7 @@ class Port(IntEnum):
     SCALAR_MEMORY = 4
 
 
-_RAISES_VM, _RAISES_LGKM, _TO_LDS, _GIVES_DATA = 1, 2, 4, 8
+_RAISES_VM, _RAISES_LGKM, _TO_LDS, _GIVES_DATA, _THREE_SOURCES = 1, 2, 4, 8, 32
 
 TIMING_OP = np.dtype([
     (name, "<u4")
@@ -127,6 +127,12 @@ def _is_packed(definition: Definition) -> bool:
     return result.packed == 1 and len(sources) == 3 and sources[0].type.bits * sources[0].packed == 32
 
 
+def _reads_three(definition: Definition) -> bool:
+    """Three vector sources, an old value of the destination among them."""
+    read = [each for each in definition.srcs if each.implicit in (None, "dst") and not (each.scalar or each.mask)]
+    return len(read) == 3
+
+
 def timing_op(instruction: Instruction, arch: Arch) -> tuple[int, ...]:
     """The fields of `TIMING_OP`."""
     kind, issue, modifiers = kind_of(instruction), arch.issue, instruction.modifiers
@@ -146,7 +152,8 @@ def timing_op(instruction: Instruction, arch: Arch) -> tuple[int, ...]:
     if kind in (Kind.VECTOR, Kind.PACKED, Kind.TRANSCENDENTAL):
         clk = issue.trans_clk if kind is Kind.TRANSCENDENTAL else issue.valu_clk
         clk *= 4 if instruction.definition.has("quarter_rate") else 1
-        return _row(kind, Port.VECTOR, issue=clk, port_clk=clk)
+        flags = _THREE_SOURCES if _reads_three(instruction.definition) else 0
+        return _row(kind, Port.VECTOR, flags, issue=clk, port_clk=clk)
     if kind is Kind.BRANCH:
         return _row(kind, issue=issue.branch_quads * QUAD)
     if kind is Kind.WAIT:

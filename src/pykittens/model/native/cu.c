@@ -138,8 +138,10 @@ static uint64_t earliest(Unit *u, const Wave *w, const TimingOp *op, uint64_t no
   if (op->port != NO_PORT) NEED(u->port_free[w->simd][op->port], PORT_BUSY);
   switch (op->kind) {
     case MATRIX: NEED(u->pipe_free[w->simd], MATRIX_PIPE); break;
-    case VECTOR: case TRANSCENDENTAL: NEED(w->alu_ok, MATRIX_SOURCES); break;
-    case PACKED: NEED(w->packed_ok, MATRIX_SOURCES); break;
+    case VECTOR: case TRANSCENDENTAL: case PACKED:
+      NEED(op->kind == PACKED ? w->packed_ok : w->alu_ok, MATRIX_SOURCES);
+      if (op->flags & THREE_SOURCES) NEED(registers_free(&u->memory, w->simd, at), PORT_BUSY);
+      break;
     case LDS:
       NEED(w->lds_ok, PORT_BUSY);
       if (op->flags & GIVES_DATA) NEED(w->give_ok, MATRIX_SOURCES);
@@ -202,6 +204,7 @@ static void execute(Unit *u, Wave *w, const TimingOp *op, uint32_t index, uint64
       done = serve_lds(&u->memory, op, cost, w->simd / 2, now, work);
       if (op->flags & GIVES_DATA) hold(u, w, index, done); /* its registers are read when its turn comes */
       done += op->latency;
+      if (!(op->flags & (GIVES_DATA | POLLS))) give_back(&u->memory, w->simd, done);
       if (cost->lines && !(op->flags & POLLS)) post(u, &u->slot[w->slot], cost->lines - 1u, done, now);
       w->lds_ok = now + u->machine->lds_gap, w->cost++, u->served[w->simd] = now;
       break;

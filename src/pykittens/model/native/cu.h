@@ -20,7 +20,7 @@ enum Reason {
   COUNTER_FULL, AT_FLAG, REASONS,
 };
 
-enum OpFlag { RAISES_VM = 1, RAISES_LGKM = 2, TO_LDS = 4, GIVES_DATA = 8, POLLS = 16 };
+enum OpFlag { RAISES_VM = 1, RAISES_LGKM = 2, TO_LDS = 4, GIVES_DATA = 8, POLLS = 16, THREE_SOURCES = 32 };
 
 /* An instruction of the program. */
 typedef struct TimingOp {

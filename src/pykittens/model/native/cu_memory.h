@@ -13,6 +13,8 @@ typedef struct Memory {
   uint64_t lds_free, bus_free[2];
   uint64_t lds_end[2][QUEUE]; /* when entries of a pair's queue leave it */
   uint32_t lds_count[2];
+  uint64_t returned[SIMDS][QUEUE]; /* when data of a SIMD's last LDS reads is there */
+  uint32_t returns[SIMDS];
   uint64_t l1_free;
   uint64_t l1_start[QUEUE];
   uint32_t l1_count;
@@ -53,6 +55,22 @@ static uint64_t serve_lds(Memory *m, const TimingOp *op, const Cost *cost, uint3
   m->lds_end[pair][m->lds_count[pair]++ % QUEUE] = op->flags & GIVES_DATA ? end : end + op->latency; /* with its data */
   work->lds_busy += cost->passes, work->bus_busy += op->bus_clk;
   return end;
+}
+
+/* Data of a SIMD's LDS read comes then. */
+static inline void give_back(Memory *m, uint32_t simd, uint64_t done) { m->returned[simd][m->returns[simd]++ % QUEUE] = done; }
+
+/* The first slot from then on in which no data of LDS reads comes to the SIMD's registers: it takes the slot before it is
+ * there, and leaves too few ports for three sources. */
+static inline uint64_t registers_free(const Memory *m, uint32_t simd, uint64_t at) {
+  uint32_t count = m->returns[simd];
+  uint32_t first = count;
+  while (first && first + QUEUE > count && m->returned[simd][(first - 1) % QUEUE] > at) first--;
+  for (uint32_t i = first; i < count; i++) {
+    uint64_t done = m->returned[simd][i % QUEUE];
+    if (done < at + 2 * QUAD && at < done) at = (done + QUAD - 1) / QUAD * QUAD;
+  }
+  return at;
 }
 
 static inline uint64_t vmem_room(const Memory *m, const Machine *c) {
