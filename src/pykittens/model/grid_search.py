@@ -94,7 +94,7 @@ def order_figures(grid: GemmGrid, tiles: Array, arch: Arch, device: Device, per_
     each = 2.0 * grid.tile[0] * grid.tile[1] * grid.k / flop_per_clk / UTILISATION
     cycles = -(-grid.workgroups // (device.cus * per_cu)) * per_cu * each
     busy = min(1.0, grid.workgroups / (device.cus * per_cu))  # of all units, which draw one power
-    loads = min(1.0, (a + b) / arch.memory.l1_to_cu_bytes_per_clk / each)
+    loads = min(1.0, (a + b) / arch.memory.l1_to_cu_bytes_per_clk / each) if each else 0.0
     activity = Activity(UTILISATION * busy, loads * busy, MatrixWork(grid.flops, 16, _TYPES[grid.element_bytes]))
     at = clock(device, activity)
     llc, hbm = _alone(rates, arch, device)
