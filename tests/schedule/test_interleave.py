@@ -9,7 +9,7 @@ from pykittens.asm.program import Line, Program
 from pykittens.isa.registers import a, m0, s, v
 from pykittens.schedule import Interleave
 from pykittens.schedule.interleave import clocks, merge
-from pykittens.tile import barrier, f32, gl, kernel, load, mma_ABt, rt, st, wait_for, zero
+from pykittens.tile import barrier, f32, gl, kernel, load, loop, mma_ABt, rt, st, wait_for, zero
 
 
 def streams(mfmas: int, reads: int, copies: int) -> list[list[Line]]:
@@ -84,6 +84,37 @@ def test_a_barrier_stands_behind_the_first_mfma() -> None:
     assert names[:barrier].count("v_mfma_f32_16x16x32_bf16") == 1
     assert names[barrier - 1] == "s_waitcnt"
     assert first < barrier < names.index("ds_read_b128")
+
+
+@kernel(waves=(1, 1))
+def placed(A: gl("bf16"), *, rows=32):
+    """A cluster in a loop: where its copy comes from is computed in it."""
+    As, Bs = st("bf16", 32, 32), st("bf16", 32, 32)
+    x, c = rt("bf16", rows, 32), rt(f32, rows, rows)
+    zero(c)
+    load(As, A.tile(0, 0))
+    wait_for(As)
+    barrier()
+    load(x, As.subtile(rows, 32, 0, 0))
+    streams = Interleave()
+    for t in loop(A.cols // 32):
+        streams.cluster("0", mma_ABt(c, x, x), load(Bs, A.tile(0, t), edges="inside"), ready=(x,), landed=(As,))
+
+
+def test_places_and_the_barrier_hide_under_an_mfma_each() -> None:
+    body = pk.compile(placed).assembly.split('"phase$0')[-1]
+    names = [line.split()[0] for line in body.splitlines() if line.startswith("  ") and not line.startswith("  .")]
+    mfma, gate = "v_mfma_f32_16x16x32_bf16", names.index("s_barrier")
+    first = names.index(mfma)
+    second = names.index(mfma, first + 1)
+    assert first < names.index("s_lshl_b32") < second < gate < names.index("buffer_load_dwordx4")
+    assert names[first:gate].count(mfma) == 2
+
+
+def test_a_single_mfma_hides_what_it_can() -> None:
+    body = pk.compile(placed, rows=16).assembly.split('"phase$0')[-1]
+    names = [line.split()[0] for line in body.splitlines() if line.startswith("  ") and not line.startswith("  .")]
+    assert names.index("v_mfma_f32_16x16x32_bf16") < names.index("s_lshl_b32") < names.index("s_barrier")
 
 
 def test_dependent_streams_are_refused() -> None:

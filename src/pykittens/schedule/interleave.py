@@ -92,7 +92,7 @@ class Interleaved(Op):
         _refuse_dependence(parts)
         ahead: list[Item] = []
         for hidden in (first, gate):
-            if hidden and "computes" in streams:  # under an MFMA of its own, which is as short as 16 clk
+            if hidden and parts[0] and "computes" in streams:  # each under an MFMA, which may take 16 clk only
                 ahead.append(parts[0].pop(0))
             ahead += hidden
         program.items[start:] = [*ahead, *merge(parts, emit.arch, budget)]
