@@ -51,6 +51,32 @@ def test_results_arrays_must_be_the_launchs() -> None:
         seen.written(np.zeros(64, np.uint32))
 
 
+@pytest.mark.parametrize(
+    ("between", "told"),
+    [
+        ("", False), ("v_mov_b32 v6, v5", False),
+        ("scratch_store_dword off, v5, off\n  s_waitcnt vmcnt(0)\n  scratch_load_dword v5, off, off\n"
+         "  s_waitcnt vmcnt(0)", False),
+        ("v_mov_b32 v7, v5\n  v_mov_b32 v5, 1\n  v_mov_b32 v5, v7", False),
+        ("scratch_store_dword off, v5, off\n  s_waitcnt vmcnt(0)\n  v_mov_b32 v5, 1\n"
+         "  scratch_load_dword v5, off, off\n  s_waitcnt vmcnt(0)", False),
+        ("v_mov_b32 v5, v6", True), ("v_add_u32_e32 v5, 1, v5", True),
+    ],
+)  # fmt: skip
+def test_scalars_in_lanes_are_read_whether_active_or_not(between: str, told: bool) -> None:
+    body = f"""
+  v_mov_b32 v5, 0
+  v_mov_b32 v6, 0
+  v_writelane_b32 v5, s2, 7
+  {between}
+  s_mov_b64 exec, 1
+  v_readlane_b32 s20, v5, 7
+  s_endpgm
+"""
+    seen = kernel(body, scratch_bytes=16).launch_checked(1, 64, [np.zeros(64, np.uint32)])
+    assert [event.kind for event in seen.events] == [Kind.INACTIVE_LANE] * told
+
+
 def test_a_launch_that_cannot_be_is_refused() -> None:
     with pytest.raises(InputError):
         kernel(STORE).launch_checked(1, 2048, [np.zeros(64, np.uint32)])

@@ -13,7 +13,7 @@ from pykittens.asm.observed import Unchecked
 from pykittens.isa.constants import constant_bits
 from pykittens.isa.define import Access, Counter, Unit
 from pykittens.isa.effects import MODE, PC, keeps_part, loads_to_lds, mask_of, obeys_exec, reads, writes
-from pykittens.isa.hazard_classes import is_lane_read
+from pykittens.isa.hazard_classes import is_lane_read, selects_lane
 from pykittens.isa.instruction import Instruction
 from pykittens.isa.lane_moves import source_lanes
 from pykittens.isa.permlane import swapped_rows
@@ -38,7 +38,7 @@ _MEMORY_ROLES = {"load": Role.LOADS, "store": Role.STORES, "atomic": Role.ATOMIC
 _SCALAR_ROLES = {"load": Role.SCALAR_LOADS, "store": Role.SCALAR_STORES, "atomic": Role.SCALAR_ATOMIC}
 _CLASSES = {Counter.VM: VM, Counter.LGKM: DS, Counter.BOTH: FLAT_MEMORY}
 _NO_CLASS = 4
-_LANE_FIRST, _LANE_SCALAR, _LANE_CONSTANT, _LANE_TABLE = range(1, 5)
+_LANE_FIRST, _LANE_SCALAR, _LANE_CONSTANT, _LANE_TABLE, _LANE_WRITTEN, _LANE_COPIED = range(1, 7)
 _NO_LANE = 0xFF
 _ALL_LANES, _ACTIVE_LANES = 2, 1
 _WORD = (1 << 64) - 1
@@ -111,6 +111,10 @@ def watch(instruction: Instruction, program: Program, at: Any) -> None:
         at["exact"] = _exact(instruction)
         if at["role"] == Role.READS_LANE:
             _watch_lanes(instruction, at)
+        elif selects_lane(definition, instruction.encoding):
+            at["single"] = _LANE_WRITTEN
+        elif at["role"] == Role.ARITHMETIC and len(definition.explicit_srcs) == 1:
+            at["single"] = _LANE_COPIED
         if at["role"] == Role.WAITS:
             for name in ("vmcnt", "lgkmcnt"):
                 count = instruction.modifiers.get(name)

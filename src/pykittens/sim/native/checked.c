@@ -168,6 +168,14 @@ static void end(Wave *w, const Watch *a) {
   }
 }
 
+/* Whether the rows that it writes hold scalars in their lanes from now on (checked_lanes.c). */
+static void fill_rows(Wave *w, Watched *me, const Watch *a) {
+  int scalars = a->single == LANE_WRITTEN;
+  if (exec_mask(w) == ~0ull) scalars |= a->role == LOADS || (a->single == LANE_COPIED && check_holds_scalars(me, a));
+  for (int i = 0; i < MASK_WORDS; i++)
+    me->placed[i] = scalars ? me->placed[i] | a->writes[i] : me->placed[i] & ~a->writes[i];
+}
+
 /* -- the operation ------------------------------------------------------------------------------------------- */
 /* f: the address of a Watch (2) */
 int32_t checked(Wave *w, const Op *op) {
@@ -184,6 +192,7 @@ int32_t checked(Wave *w, const Op *op) {
   if (due) check_due(w, a);
   if (a->role == ARITHMETIC || a->role == READS_LANE) {
     if (a->role == READS_LANE) check_lanes(w, a);
+    fill_rows(w, me, a);
     return undefined ? check_arithmetic(w, a) : a->inner->handler(w, a->inner);
   }
   if (undefined) check_operands(w, a);
@@ -198,6 +207,7 @@ int32_t checked(Wave *w, const Op *op) {
     case GIVES_UP: check_gives_up(w, a, a->single); break;
     default:
       issue(me, a);
+      if (a->space == SCRATCH_SPACE && a->role == LOADS) fill_rows(w, me, a);
       if (a->space > LDS_SPACE && check_memory(w, a) != NEXT) return FAULT; /* of a copy to LDS this first */
       if (a->space == LDS_SPACE || a->role == LOADS_TO_LDS) check_lds(w, a);
       owe(me, a);

@@ -92,6 +92,7 @@ typedef struct Watched {
   uint64_t limit[2 * MAX_WAVES]; /* cells below it come before this wave's next access */
   uint64_t last_read;            /* number of the last LDS read */
   uint64_t pending[MASK_WORDS], undefined[MASK_WORDS];
+  uint64_t placed[MASK_WORDS]; /* rows that may hold scalars, one a lane (checked_lanes.c) */
   uint32_t epoch, ended, limits_of, barrier_op[HISTORY];
   uint32_t due_count;
   Due due[OUTSTANDING];
@@ -106,8 +107,9 @@ typedef struct Watched {
   uint64_t ordered_below;
 } Watched;
 
-/* How an instruction names the lane that it reads: the first active one; by a scalar; by a constant; each its own. */
-enum LaneName { LANE_FIRST = 1, LANE_SCALAR, LANE_CONSTANT, LANE_TABLE };
+/* How an instruction names the lane that it reads: the first active one; by a scalar; by a constant; each its own. And
+ * that it writes a lane whether that is active or not, or each lane of one source to its own. */
+enum LaneName { LANE_FIRST = 1, LANE_SCALAR, LANE_CONSTANT, LANE_TABLE, LANE_WRITTEN, LANE_COPIED };
 
 /* What happened, each kind once for each pair of operations. Python words it. */
 enum EventKind {
@@ -229,6 +231,8 @@ uint32_t check_data_bytes(const Watched *me, uint32_t row, uint32_t lane, uint32
 int check_row(const Watched *me, uint32_t row, uint64_t lanes, uint32_t bits, uint32_t *which);
 /* The first register of a set with something undefined (in these lanes), or NONE. */
 uint32_t check_first_undefined(const Watched *me, const uint64_t *mask, uint64_t lanes, uint32_t *lane);
+/* Whether an instruction reads a row that holds scalars in its lanes. */
+int check_holds_scalars(const Watched *me, const Watch *a);
 /* Values taken from lanes that are not active. */
 void check_lanes(Wave *w, const Watch *a);
 uint32_t check_origin(const Watched *me, uint32_t bit);

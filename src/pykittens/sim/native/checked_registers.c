@@ -13,7 +13,7 @@ void check_begin_registers(Checker *c, Group *g, uint32_t number) {
   me->vector_undefined = c->vector_undefined + (uint64_t)number * VECTOR_ROWS;
   __builtin_memset(me->vector_undefined, 0xFF, (uint64_t)rows * sizeof *me->vector_undefined);
   __builtin_memset(me->vector_undefined, 0, sizeof *me->vector_undefined); /* v0: the work-item */
-  for (uint32_t i = 0; i < MASK_WORDS; i++) me->undefined[i] = 0;
+  for (uint32_t i = 0; i < MASK_WORDS; i++) me->undefined[i] = me->placed[i] = 0;
   for (uint32_t row = 1; row < rows; row++) me->undefined[row / 64] |= 1ull << (row % 64);
   for (uint32_t i = 0; i < 128; i++) check_define_scalar(me, i, c->undefined_scalar[i] ? ~0u : 0);
   check_define_scalar(me, 128, 1);
