@@ -55,6 +55,11 @@ def test_one_shared_shape() -> None:
     row = next(p for p in found["pairs"] if (p["direction"], p["register"], p["layout"]) == ("read", "16x32", "row"))
     assert (row["degree"], row["degree_without_swizzle"]) == (1, 2)
     assert "ds_read_b64_tr_b16" in pk("lds", "--shape", "16x32").stdout
+    solved, _ = pk_json("lds", "--shape", "16x64")
+    degrees = {
+        (each["register"], each["layout"]): each["degree"] for each in solved["pairs"] if each["direction"] == "read"
+    }
+    assert all(degrees[name, layout] == 1 for name in ("16x32", "32x16") for layout in ("row", "col"))
 
 
 def test_one_pair_lane_by_lane() -> None:

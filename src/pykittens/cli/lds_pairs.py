@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,12 +21,12 @@ Direction = Literal["read", "write"]
 MOVES: tuple[tuple[Direction, str], ...] = (("read", "row"), ("read", "col"), ("write", "row"), ("write", "col"))
 
 
-def all_pairs(chip: Arch, size: int) -> list[PairCost]:
-    """Every pair that can be moved: reads and writes, rows and columns."""
+def all_pairs(chip: Arch, size: int, shapes: Collection[SharedShape] = shared_shape.SHAPES.values()) -> list[PairCost]:
+    """Every pair with one of the shared ``shapes`` that can be moved: reads and writes, rows and columns."""
     found = []
     for direction, layout in MOVES:
         for register in register_shape.SHAPES.values():
-            for shared in shared_shape.SHAPES.values():
+            for shared in shapes:
                 pair = _try_pair(chip, direction, register, layout, shared, size)
                 if pair is not None:
                     found.append(pair)
@@ -92,7 +93,7 @@ def show_shape(chip: Arch, name: str, size: int, png: Path | None, as_json: bool
     if png is not None:
         raise InputError("lds-options", "a picture is of one pair", fix="add --register")
     shared = shared_shape.get(name.removeprefix("st_"))
-    found = [pair for pair in all_pairs(chip, size) if pair.shared is shared]
+    found = all_pairs(chip, size, [shared])
     plain = [pair_cost(chip, p.direction, p.register, p.layout, _plain(shared), size) for p in found]
     if as_json:
         rows = [
