@@ -246,6 +246,11 @@ def test_what_cannot_go_on_is_a_fault(body: str, code: str, word: str) -> None:
     assert caught.value.pc is not None
 
 
+def test_a_breakpoint_without_a_debugger_does_nothing() -> None:
+    out, _ = run("s_trap 3\n v_mov_b32 v31, 4")
+    assert (out == 4).all()
+
+
 def test_illegal_instructions_matter_only_where_they_are_executed() -> None:
     out, _ = run("v_mov_b32 v31, 4\n s_branch .Lon\n .long 0xffffffff\n.Lon:")
     assert (out == 4).all()

@@ -15,6 +15,8 @@ _FLAGS = _NOTHING | frozenset((
     "branch", "getpc", "ends", "barrier", "waitcnt", "sleep", "halt", "trap", "hwreg_read", "hwreg_write",
     "relative_src", "relative_dst", "unsupported_in_sim",
 ))  # fmt: skip
+_BREAKPOINT = 3
+"""The trap of ``__builtin_debugtrap``."""
 
 
 def binds(definition: Definition) -> bool:
@@ -47,7 +49,7 @@ def bind(instruction: Instruction, context: BindContext) -> Bound:
         if definition.has(flag):
             return Bound(symbol(name))
     for flag, code in (("trap", Code.TRAP), ("halt", Code.HALT)):
-        if definition.has(flag):
+        if definition.has(flag) and not calls_debugger(instruction):
             return fault(code, _simm16(instruction))
     return Bound(symbol("control_nothing"))
 
@@ -58,6 +60,11 @@ def target(instruction: Instruction) -> int:
         if isinstance(operand, Label) and operand.offset is not None:
             return instruction.pc + instruction.size + operand.offset
     raise AssertionError(f"{instruction.name} has no label with an offset")
+
+
+def calls_debugger(instruction: Instruction) -> bool:
+    """Whether it is the trap of a breakpoint, from which the wave goes on if no debugger is there (llvm: trap ABI)."""
+    return instruction.definition.has("trap") and _simm16(instruction) == _BREAKPOINT
 
 
 def _simm16(instruction: Instruction) -> int:

@@ -70,8 +70,10 @@ def _mode_of(key: int) -> Mode:
 def falls_through(instruction: Instruction) -> bool:
     """Whether the next instruction may run after this one, or after the call that this one is."""
     d = instruction.definition
-    if d.has("ends") or d.has("illegal") or d.has("trap") or d.has("halt"):
+    if d.has("ends") or d.has("illegal") or d.has("halt"):
         return False
+    if d.has("trap"):
+        return control_handlers.calls_debugger(instruction)
     return not d.has("branch") or d.has("conditional") or d.has("call")
 
 
