@@ -49,7 +49,7 @@ class Fitted:
     order_misses: float
 
 
-FITTED = Fitted(mhz_16=1780.0, mhz_32=1400.0, load_power=1.0, hbm_write_gbps=2580.0, order_misses=0.65)
+FITTED = Fitted(mhz_16=1910.0, mhz_32=1510.0, load_power=2.2, hbm_write_gbps=2580.0, order_misses=0.65)
 
 
 @dataclass(frozen=True)
