@@ -1,7 +1,7 @@
 """HipKittens' ping-pong GEMM for 192 x 256 in our language: each K-tile ends when all copies under way have landed.
 
-Its tile does not divide evenly among the waves, so that their counts of copies differ, and it waits with vmcnt(0): behind
-the last copies of a K-tile, where ours waits before them.
+Its tile does not divide evenly among the waves, so that their counts of copies differ, and it waits with vmcnt(0),
+behind the last copies of a K-tile; ours waits before them.
 """
 
 from __future__ import annotations
