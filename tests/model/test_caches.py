@@ -75,3 +75,12 @@ def test_reading_a_panel_twice_hits() -> None:
 def test_no_loads() -> None:
     rates = cache_rates([], 8, 32, 8, L2, LLC)
     assert (rates.l2_hit, rates.llc_hit, rates.requested_bytes) == (1.0, 1.0, 0.0)
+
+
+def test_fractions_of_bytes_leave_rates_in_bounds() -> None:
+    """Panels of their own, whose sizes are means: no rounding makes a hit rate negative."""
+    for sevenths in range(1, 200):
+        panels = [Panels(np.arange(37), sevenths / 7, sevenths / 7), Panels(np.arange(37), sevenths / 3, sevenths / 3)]
+        rates = cache_rates(panels, 37, 32, 8, L2, LLC)
+        assert 0 <= rates.l2_hit <= 1
+        assert 0 <= rates.llc_hit <= 1

@@ -8,6 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from tests.sim.assembled import kernel
 
 import pykittens as pk
 from pykittens.errors import InputError
@@ -75,3 +76,34 @@ def test_workgroups_outside_the_grid_are_refused() -> None:
     _, arguments = launch()
     with pytest.raises(InputError, match="workgroup 4"):
         executable().sim_kernel.trace(**arguments, workgroups=[4])
+
+
+def test_a_scalar_loop_before_the_loads_does_not_end_a_survey() -> None:
+    """Kernels map workgroups to tiles by loops that load nothing but the kernarg before them."""
+    body = """
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  s_mov_b32 s8, s2
+again:
+  s_cmp_lt_u32 s8, 2
+  s_cbranch_scc1 found
+  s_sub_u32 s8, s8, 2
+  s_branch again
+found:
+  s_lshl_b32 s8, s8, 8
+  v_lshlrev_b32 v1, 2, v0
+  v_add_u32 v1, s8, v1
+  s_movk_i32 s9, 4
+  s_waitcnt lgkmcnt(0)
+turn:
+  global_load_dword v2, v1, s[4:5]
+  s_sub_u32 s9, s9, 1
+  s_cmp_lg_u32 s9, 0
+  s_cbranch_scc1 turn
+  s_waitcnt vmcnt(0)
+  s_endpgm
+"""
+    loaded = kernel(body)
+    buffer = loaded.module.device.buffer(np.zeros(128, np.uint32))
+    survey = loaded.survey(grid=6, block=64, args=[buffer])
+    assert list(survey.workgroup) == [0, 1, 2, 3, 4, 5]
+    assert list(survey.row[:, 0]) == [0, 256] * 3

@@ -56,7 +56,8 @@ class WorkgroupTrace:
 
 @dataclass(frozen=True)
 class Survey:
-    """Vector loads and atomics of many workgroups up to their first loop's end: parallel arrays, one entry for each.
+    """Vector loads and atomics of many workgroups up to the end of their first loop that accesses memory: parallel
+    arrays, one entry for each.
 
     workgroup, wave, op (index into ``instructions``), record (`MEMORY_RECORD` fields, of the first active lane only in
     ``row``, uint32 (n, 2)). workgroups: how many were looked at, the first ones of the grid.

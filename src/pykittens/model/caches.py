@@ -16,13 +16,15 @@ import numpy as np
 
 Array = np.ndarray
 
+NOT_READ = -1
+"""The label of a workgroup that does not read a panel."""
 _STEPS = 64
 """Places along a panel at which a reuse distance is compared with a cache's size."""
 
 
 @dataclass(frozen=True)
 class Panels:
-    """Loads that read one panel in each workgroup: ``labels`` (workgroups,) says which.
+    """Loads that read one panel in each workgroup: ``labels`` (workgroups,) says which, `NOT_READ` none.
 
     nbytes: different bytes of a panel. requested: bytes that a workgroup asks the L2 for; more than ``nbytes`` where
     it reads the panel several times.
@@ -69,7 +71,7 @@ def cache_rates(
         return CacheRates(1.0, 1.0, 0.0, 0.0, 0.0, rounds)
     round_of = np.arange(workgroups) // xcds // slots
     xcd_of = np.arange(workgroups) % xcds
-    requested = sum(each.requested for each in panels) * workgroups
+    requested = sum(each.requested * int((each.labels != NOT_READ).sum()) for each in panels)
     sizes, places = _numbered(panels)
     misses: list[tuple[Array, Array, Array]] = []
     for xcd in range(xcds):
@@ -77,7 +79,8 @@ def cache_rates(
         when, what = _touched(places[:, here], round_of[here])
         misses.append((when, what, _missing(when, what, sizes, l2_bytes)))
     rounds_, panels_, shares = (np.concatenate(each) for each in zip(*misses, strict=True))
-    l2_miss = float((sizes[panels_] * shares).sum())
+    # Sizes are means over traced workgroups: a sum of fractions may come out a rounding above what was asked for.
+    l2_miss = min(float((sizes[panels_] * shares).sum()), requested)
     # In the memory-side cache the first XCD of a round brings a panel in for all.
     first_rounds, first_panels = _pairs(rounds_, panels_)
     where = _index_in(first_rounds, first_panels, rounds_, panels_)
@@ -86,7 +89,7 @@ def cache_rates(
     absent = _missing(first_rounds, first_panels, sizes, llc_bytes)
     if warm and sizes.sum() <= llc_bytes:
         absent[:] = 0.0
-    hbm = float((sizes[first_panels] * absent * most).sum())
+    hbm = min(float((sizes[first_panels] * absent * most).sum()), l2_miss)
     return CacheRates(
         1 - l2_miss / requested if requested else 1.0, 1 - hbm / l2_miss if l2_miss else 1.0, requested, l2_miss, hbm,
         rounds,
@@ -98,15 +101,19 @@ def _numbered(panels: Sequence[Panels]) -> tuple[Array, Array]:
     sizes: list[Array] = []
     places = []
     for each in panels:
-        names, which = np.unique(each.labels, return_inverse=True)
-        places.append(which + sum(map(len, sizes)))
+        read = each.labels != NOT_READ
+        names, which = np.unique(each.labels[read], return_inverse=True)
+        place = np.full(len(read), NOT_READ, np.int64)
+        place[read] = which + sum(map(len, sizes))
+        places.append(place)
         sizes.append(np.full(len(names), each.nbytes))
     return np.concatenate(sizes), np.stack(places)
 
 
 def _touched(places: Array, rounds: Array) -> tuple[Array, Array]:
     """Every (round, panel) once, in order."""
-    return _pairs(np.broadcast_to(rounds, places.shape).reshape(-1), places.reshape(-1))
+    read = places != NOT_READ
+    return _pairs(np.broadcast_to(rounds, places.shape)[read], places[read])
 
 
 def _pairs(rounds: Array, panels: Array) -> tuple[Array, Array]:

@@ -65,7 +65,7 @@ def predict_launch(engine: Engine, launch: Launch, traces: Sequence[WorkgroupTra
     flags.mark(table)
     traces = _different([flags.settled(trace) for trace in traces])
     costs = [costs_of(trace, arch, flags) for trace in traces]
-    panels = panels_of(survey, traces[0], costs[0])
+    panels = panels_of(survey, traces, costs)
     rates = _rates(launch, spread, panels, survey.workgroups)
     streams = [
         [Stream(wave.ops, cost) for wave, cost in zip(trace.waves, each.waves, strict=True)]

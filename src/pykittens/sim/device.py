@@ -252,7 +252,8 @@ class Kernel:
         lds: int = 0,
         workgroups: int = MAX_SURVEYED,
     ) -> Survey:
-        """Where each of the first ``workgroups`` workgroups loads from, found by running it up to its first loop's end.
+        """Where each of the first ``workgroups`` workgroups loads from, found by running it up to the end of its
+        first loop that accesses memory.
 
         Arguments and effects as in `trace`.
         """

@@ -38,7 +38,7 @@ class _Recorder(ctypes.Structure):
     _fields_ = (
         ("ops", c_uint64), ("memory", c_uint64), ("capacity", c_uint64), ("count", c_uint64),
         ("memory_capacity", c_uint64), ("memory_count", c_uint64), ("limit", c_uint64), ("order", c_uint64),
-        ("one_loop", c_uint64),
+        ("one_loop", c_uint64), ("last", c_uint64),
     )  # fmt: skip
 
 
@@ -56,7 +56,7 @@ class _Recording:
 
     def clear(self) -> None:
         for each in self.recorders:
-            each.count = each.memory_count = each.order = 0
+            each.count = each.memory_count = each.order = each.last = 0
 
     def memory_of(self, wave: int) -> np.ndarray[Any, Any]:
         """The records of a wave; a view that the next workgroup overwrites."""
@@ -106,7 +106,14 @@ def _addressing(instruction: Instruction, program: Program) -> tuple[int, ...]:
         row = vector.index + (program.accum_offset if vector.file == "a" else 0)
         rows = min(2, vector.count)
     first, bases = (base.index, min(4, base.count)) if isinstance(base, Reg) and base.file == "s" else (NONE, 0)
-    return 1, row, rows, first, bases, offset.index if isinstance(offset, Reg) else NONE
+    return (
+        1 if access.space == "scalar" else 2,
+        row,
+        rows,
+        first,
+        bases,
+        offset.index if isinstance(offset, Reg) else NONE,
+    )
 
 
 def trace_workgroups(plan: Plan, workgroups: Sequence[int], limit: int) -> list[WorkgroupTrace]:
@@ -123,7 +130,7 @@ def trace_workgroups(plan: Plan, workgroups: Sequence[int], limit: int) -> list[
 
 
 def survey_workgroups(plan: Plan, most: int) -> Survey:
-    """Run workgroups up to their first loop's end and keep where they load from."""
+    """Run workgroups up to the end of their first loop that accesses memory and keep where they load from."""
     recording = _Recording(_SURVEY_LENGTH, one_loop=True)
     count = min(most, plan.dispatch.groups)
     session = _Session(plan, recording)
